@@ -1,0 +1,1 @@
+"""What a subject sees and does, frame by frame, in many lanes at once."""

@@ -1,0 +1,229 @@
+"""What every task shares: its settings, and the few questions the laboratory asks it.
+
+A task is a frozen dataclass of settings plus four methods. It never sees pixels, actions or angles: it is told where
+the gaze falls and answers what is on the monitor and how trials end. All its methods work on many lanes at once.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+import torch
+from torch import Tensor
+
+from gnomon.lab.screen import Box, Colour, Picture, Widget, check_colour, check_picture
+
+if TYPE_CHECKING:
+    from gnomon.lab.trials import Trials
+
+FRAMES_PER_SECOND = 60
+MONITOR_CENTRE = (0.5, 0.5)  # monitor units; the cross is always here
+
+# Every task's first two pictures and its first box.
+BLANK, CROSS = 0, 1
+CROSS_CENTRE = 0
+
+
+class Outcome(IntEnum):
+    """How a trial ended; 0 means that it has not."""
+
+    NONE = 0
+    CORRECT = 1
+    WRONG = 2
+    EARLY = 3
+    TIMEOUT = 4
+    ABORTED = 5
+    CUT_OFF = 6
+
+
+class Gaze(Protocol):
+    """Where each lane looks on this frame, and which of the task's boxes that is in."""
+
+    on_monitor: Tensor  # bool [lanes]
+
+    def inside(self, box: int) -> Tensor:
+        """Whether each lane looks into this one box: bool [lanes]."""
+        ...
+
+    def inside_each(self, boxes: Tensor) -> Tensor:
+        """Whether each lane looks into its own box, of int [lanes]: bool [lanes]."""
+        ...
+
+
+Draws = Mapping[str, Tensor]  # condition name -> int [trials that begin]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task(ABC):
+    """Settings shared by all tasks. Durations are in frames (60 a second), positions and sizes in monitor units."""
+
+    pause: int = 60
+    """Frames of blank monitor between two trials."""
+    frames_to_fixate: int = 1
+    """Frames in a row on the centre of the cross that begin a trial."""
+    trials_per_episode: int = 50
+    """An episode ends after this many trials."""
+    episode_seconds: float = 300.0
+    """An episode ends after this many seconds."""
+    frames_off_monitor: int = 300
+    """An episode ends after more than this many frames in a row off the monitor; 0 for never."""
+    fixation_reward: float = 0.0
+    """Reward for beginning a trial."""
+    correct_reward: float = 1.0
+    """Reward for a correct response."""
+    incorrect_reward: float = 0.0
+    """Reward for a wrong response."""
+    fixation_size: float = 0.1
+    """Side of the cross; the gaze must enter its central half."""
+    fixation_colour: Colour = (50, 50, 50)
+    """Colour of the cross."""
+    background: Colour = (0, 0, 0)
+    """Colour of the empty monitor."""
+    target_size: float = 0.1
+    """Side of every square."""
+    centre: tuple[float, float] = MONITOR_CENTRE
+    """The point around which the squares are laid out."""
+
+    name: ClassVar[str]
+    events: ClassVar[tuple[str, ...]]
+    """Moments within a trial that have a frame number, scheduled ahead (timers) or stamped when they happen."""
+    conditions: ClassVar[tuple[str, ...]]
+    """What is drawn for each trial; `sample_interval` is always among it."""
+    clicks: ClassVar[bool] = False
+    """Whether the subject has a button."""
+
+    def __post_init__(self) -> None:
+        at_least(self, 0, "pause", "frames_off_monitor")
+        at_least(self, 1, "frames_to_fixate", "trials_per_episode")
+        if self.episode_seconds <= 0:
+            raise ValueError(f"episode_seconds is {self.episode_seconds}; an episode must last longer than 0 s")
+        check_colour("the background", self.background)
+        for picture in self.pictures():
+            check_picture(picture)
+
+    @property
+    def episode_frames(self) -> int:
+        return round(self.episode_seconds * FRAMES_PER_SECOND)
+
+    @property
+    def levels(self) -> int:
+        """Number of separate curricula: one for each interval whose tolerance tightens with success."""
+        return 0
+
+    def cross(self) -> Widget:
+        return Widget("fixation", Box.around(*MONITOR_CENTRE, self.fixation_size), self.fixation_colour, "cross")
+
+    def cross_centre(self) -> Box:
+        return Box.around(*MONITOR_CENTRE, self.fixation_size / 2)
+
+    @abstractmethod
+    def pictures(self) -> Sequence[Picture]:
+        """Everything the monitor can show; the first is blank, the second the cross alone."""
+
+    @abstractmethod
+    def boxes(self) -> Sequence[Box]:
+        """Every box the gaze is ever tested against; the first is the centre of the cross."""
+
+    @abstractmethod
+    def draw(self, count: int, generator: torch.Generator) -> Draws:
+        """The conditions of `count` new trials, each int [count]."""
+
+    @abstractmethod
+    def begin(self, trials: "Trials", lanes: Tensor, drawn: Draws) -> None:
+        """The subject has fixated in these lanes (int [n]): show the first stimulus, schedule what follows."""
+
+    @abstractmethod
+    def change(self, trials: "Trials", fired: Tensor) -> None:
+        """Timers have run out (bool [events, lanes]): change the pictures."""
+
+    @abstractmethod
+    def respond(self, trials: "Trials", looking: Gaze, pressing: Gaze | None, fired: Tensor) -> Tensor:
+        """Outcomes (int [lanes], 0 = none), from where the gaze rests and where the button goes down, if there is one.
+
+        `fired` (bool [events, lanes]) tells which timers ran out on this frame. Timeouts come before responses.
+        """
+
+    def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
+        """These trials have ended (int [n]): move curricula, lengthen pauses."""
+
+    def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
+        """The reward of trials that have just ended: float [n]."""
+        values = [0.0] * len(Outcome)
+        values[Outcome.CORRECT], values[Outcome.WRONG] = self.correct_reward, self.incorrect_reward
+        return constant(tuple(values), torch.float32, outcome.device)[outcome]
+
+
+TASKS: dict[str, type[Task]] = {}
+
+
+def register(task: type[Task]) -> type[Task]:
+    """Class decorator: make a task known by its name, to the command line and to the conformance tests."""
+    if task.name in TASKS:
+        raise ValueError(f"a task named {task.name!r} is registered already")
+    TASKS[task.name] = task
+    return task
+
+
+@lru_cache(maxsize=256)
+def constant(values: tuple, dtype: torch.dtype, device: torch.device) -> Tensor:
+    """A tuple of numbers as a tensor, made once per device."""
+    return torch.tensor(values, dtype=dtype, device=device)
+
+
+def choose(values: tuple[int, ...], count: int, generator: torch.Generator) -> Tensor:
+    """`count` values drawn uniformly from a list: int [count]."""
+    index = torch.randint(len(values), (count,), generator=generator, device=generator.device)
+    return constant(values, torch.int32, generator.device)[index]
+
+
+def chance(probability: float, count: int, generator: torch.Generator) -> Tensor:
+    """`count` coins that fall on 1 with this probability: int [count]."""
+    return (torch.rand(count, generator=generator, device=generator.device) < probability).int()
+
+
+def at_least(task: Task, minimum: int, *names: str) -> None:
+    for name in names:
+        value = getattr(task, name)
+        if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
+            raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {minimum}")
+
+
+def check_probability(task: Task, *names: str) -> None:
+    for name in names:
+        if not 0 <= getattr(task, name) <= 1:
+            raise ValueError(f"{name} is {getattr(task, name)!r}; a probability lies between 0 and 1")
+
+
+def check_intervals(name: str, intervals: tuple[int, ...], length: int | None = None) -> None:
+    """Intervals are whole frames of at least 1, ascending; two of them (short, long) where `length` is 2."""
+    if not intervals:
+        raise ValueError(f"{name} is empty; give at least one interval, in frames")
+    if length is not None and len(intervals) != length:
+        raise ValueError(f"{name} is {intervals}; this task needs exactly {length}: short, long")
+    if any(isinstance(i, bool) or not isinstance(i, int) or i < 1 for i in intervals):
+        raise ValueError(f"{name} is {intervals}; every interval must be a whole number of frames, at least 1")
+    if any(later <= earlier for earlier, later in zip(intervals, intervals[1:], strict=False)):
+        raise ValueError(f"{name} is {intervals}; intervals must be ascending, each listed once")
+
+
+def check_factors(name: str, factors: tuple[float, ...]) -> None:
+    if not factors or any(factor <= 0 for factor in factors):
+        raise ValueError(f"{name} is {factors}; give at least one tolerance factor, all above 0")
+
+
+def promote(trials: "Trials", lanes: Tensor, interval: Tensor, success: Tensor, *, steps: int, every: int) -> None:
+    """Tighten the tolerance of an interval by one step after every `every` successes at it.
+
+    lanes, interval (index of the curriculum) and success are [n]; `steps` is the number of tolerance factors.
+    """
+    count = trials.successes[interval, lanes] + success
+    promoted = count >= every
+    trials.successes[interval, lanes] = torch.where(promoted, 0, count)
+    trials.level[interval, lanes] = (trials.level[interval, lanes] + promoted.int()).clamp(max=steps - 1)
+
+
+DrawConditions = Callable[[Tensor], Draws]
+"""Lanes that begin a trial (int [n]) -> their conditions."""
