@@ -10,7 +10,7 @@ from typing import Literal, overload
 import numpy as np
 import torch
 
-# Corners such as 0.35 + 0.1 and 0.45 differ in their last bits; boxes closer than this only touch (monitor units).
+# 0.35 + 0.1 and 0.45 differ in their last bits: boxes that overlap by less (monitor units) only touch.
 TOUCH = 1e-9
 # The bars of a cross fill this middle part of its box, in shares of the box's side.
 CROSS_BAND = (0.4, 0.6)
@@ -96,7 +96,7 @@ def hexadecimal(colour: Colour) -> str:
 
 
 def describe(picture: Picture) -> str:
-    """The picture as the recorded traces write it, sorted by name: "fixation,go#0ac80a" (a cross goes bare)."""
+    """The picture as the recorded traces write it, sorted by name: "fixation,go#0ac80a"."""
     widgets = sorted(picture, key=lambda widget: widget.name)
     return ",".join(
         widget.name if widget.shape == "cross" else widget.name + hexadecimal(widget.colour)
@@ -112,7 +112,7 @@ def check_colour(owner: str, colour: Colour) -> None:
 
 
 def check_picture(picture: Picture) -> None:
-    """Raise ValueError unless every widget is on the monitor, of a legal colour, and clear of all the others."""
+    """Raise ValueError unless every widget is on the monitor, of a legal colour, and clear of the others."""
     for widget in picture:
         box = widget.box
         if min(box.left, box.top) < -TOUCH or max(box.right, box.bottom) > 1 + TOUCH:

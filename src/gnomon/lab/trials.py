@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box
-from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task, constant
+from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task
 
 NEVER = 2**30  # frame number of an event that is not scheduled
 NO_PRODUCTION = -1
@@ -213,6 +213,16 @@ class Trials:
         self.episode[lanes] += 1
         self.episode_start[lanes] = self.now + 1
 
+    def stagger(self, generator: torch.Generator) -> None:
+        """Put each lane at a random point of its episode, by frames and by trials, as if it had been running."""
+
+        def below(limit: int) -> Tensor:
+            draw = torch.randint(limit, (self.lanes,), generator=generator, device=self.device)
+            return draw.int()
+
+        self.episode_start -= below(self.task.episode_frames)
+        self.trial += below(self.task.trials_per_episode)
+
     # Records.
 
     def _record(self, lanes: Tensor, outcome: Tensor, reward: Tensor) -> None:
@@ -266,8 +276,3 @@ class Trials:
         self.now = int(state["now"])
         self._rows = [(state["rows"].to(self.device), state["reals"].to(self.device))]
 
-
-def interval_index(trials: Trials, lanes: Tensor, intervals: tuple[int, ...]) -> Tensor:
-    """Which of the intervals the trials in these lanes have: int [n]."""
-    values = constant(intervals, torch.int32, trials.device)
-    return torch.searchsorted(values, trials.condition("sample_interval")[lanes].contiguous())

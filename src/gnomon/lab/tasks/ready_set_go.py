@@ -150,21 +150,17 @@ class ReadySetGo(Task):
         trials.tolerance[lanes] = self._tolerance(trials, lanes, drawn)
 
     def _tolerance(self, trials: "Trials", lanes: Tensor, drawn: Draws) -> Tensor:
-        """gamma (alpha + beta t_s), in Python's double precision as the script has it: float64 [n]."""
-        every = self.intervals + self.probe_intervals
-        base = [self.base_tolerance + self.tolerance_scaling * interval for interval in every]
-        table = tuple(tuple(gamma * alpha for alpha in base) for gamma in (*self.tolerance_factors, 1.0))
-        probe = drawn["probe"].bool()
-        trained = self._index(drawn["sample_interval"], self.intervals).clamp(max=len(self.intervals) - 1)
-        row = torch.where(probe, len(self.tolerance_factors), trials.level[trained, lanes])
-        column = trained
-        if self.probe_intervals:
-            probed = self._index(drawn["sample_interval"], self.probe_intervals)
-            column = torch.where(probe, len(self.intervals) + probed.clamp(max=len(self.probe_intervals) - 1), trained)
-        return constant(table, torch.float64, trials.device)[row, column]
+        """gamma (alpha + beta t_s) of trials that begin, in double precision as in the script: float64 [n]."""
+        interval = drawn["sample_interval"]
+        gamma = constant(self.tolerance_factors, torch.float64, trials.device)
+        gamma = gamma[trials.level[self._curriculum(interval), lanes]]
+        gamma = torch.where(drawn["probe"].bool(), 1.0, gamma)
+        return gamma * (self.base_tolerance + self.tolerance_scaling * interval.double())
 
-    def _index(self, interval: Tensor, intervals: tuple[int, ...]) -> Tensor:
-        return torch.searchsorted(constant(intervals, torch.int32, interval.device), interval.int().contiguous())
+    def _curriculum(self, interval: Tensor) -> Tensor:
+        """Which curriculum an interval belongs to (for a probe: any): int [n]."""
+        trained = constant(self.intervals, torch.int32, interval.device)
+        return torch.searchsorted(trained, interval).clamp_(max=len(self.intervals) - 1)
 
     def change(self, trials: "Trials", fired: Tensor) -> None:
         # Each event comes once in a trial, so that adding and taking away bits is all there is to do.
@@ -187,10 +183,8 @@ class ReadySetGo(Task):
         return required & ~looking.inside(CROSS_CENTRE) & (trials.away > self.hold_frames)
 
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
-        probe = trials.condition("probe")[lanes].bool()
-        interval = self._index(trials.condition("sample_interval")[lanes], self.intervals)
-        success = ((outcome == Outcome.CORRECT) & ~probe).int()
-        interval = interval.clamp(max=len(self.intervals) - 1)
+        success = (outcome == Outcome.CORRECT) * (1 - trials.condition("probe")[lanes])
+        interval = self._curriculum(trials.condition("sample_interval")[lanes])
         promote(trials, lanes, interval, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote)
 
     def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:

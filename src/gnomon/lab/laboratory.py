@@ -1,0 +1,175 @@
+"""The laboratory: subjects that turn their gaze by actions, in many lanes at once, and what they then see.
+
+Observations are whole numbers: id = drawing * gazes + gaze. `render` turns ids into pixels, and nothing else does.
+"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gnomon.lab.optics import GazeLattice, Optics, OpticsConfig
+from gnomon.lab.screen import Picture
+from gnomon.lab.tasks.base import Task
+from gnomon.lab.trials import Trials
+
+# One action a frame: stay, or one step of the gaze (right, up); tasks with a button add a click, which does not move it.
+MOVES = {
+    "stay": (0, 0), "right": (1, 0), "up right": (1, 1), "up": (0, 1), "up left": (-1, 1),
+    "left": (-1, 0), "down left": (-1, -1), "down": (0, -1), "down right": (1, -1),
+}  # fmt: skip
+CLICK = len(MOVES)
+
+
+def action_names(task: Task) -> tuple[str, ...]:
+    """What each action does, in the order of their numbers."""
+    return (*MOVES, "click") if task.clicks else tuple(MOVES)
+
+
+@dataclass
+class Frame:
+    """What every lane gets from one frame."""
+
+    observation: Tensor  # int64 [lanes]
+    reward: Tensor  # float32 [lanes]
+    episode_end: Tensor  # bool [lanes]: the observation is already the first of the next episode
+    timed_out: Tensor  # bool [lanes]: the episode ended because its time was up
+
+
+class LatticeGaze:
+    """Gaze given as lattice indices (int64 [lanes]); boxes have been looked up once for the whole lattice."""
+
+    def __init__(self, index: Tensor, inside: Tensor, on_monitor: Tensor) -> None:
+        self.index, self._inside = index, inside  # inside: bool [boxes, gazes]
+        self.on_monitor = on_monitor[index]
+
+    def inside(self, box: int) -> Tensor:
+        return self._inside[box][self.index]
+
+    def inside_each(self, boxes: Tensor) -> Tensor:
+        return self._inside.view(-1)[boxes * self._inside.shape[1] + self.index]
+
+
+class Laboratory:
+    """`lanes` subjects at the same task. Everything random comes from one generator seeded with `seed`.
+
+    A lane whose episode ends begins the next one at once: the frame that ends it already shows the new beginning.
+    `stagger` starts each lane's first episode at a random point of its course, so that lanes do not end together.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        optics: OpticsConfig | None = None,
+        *,
+        lanes: int = 1,
+        seed: int = 0,
+        stagger: bool = False,
+        device: torch.device | str = "cpu",
+    ) -> None:
+        self.task, self.lanes, self.device = task, lanes, torch.device(device)
+        self.generator = torch.Generator(self.device).manual_seed(seed)
+        drawings, drawing_of = distinct_drawings(list(task.pictures()))
+        self.optics = Optics(optics or OpticsConfig(), drawings, task.background, self.device)
+        self.lattice: GazeLattice = self.optics.lattice
+        self.observations = self.optics.observations
+        self.actions = action_names(task)
+        self._drawing_of = torch.tensor(drawing_of, device=self.device)
+        moves = torch.tensor([*MOVES.values(), (0, 0)], device=self.device)  # the last is the click
+        self._right, self._up = moves[:, 0].contiguous(), moves[:, 1].contiguous()
+        self._inside = torch.stack([self.lattice.inside(box) for box in task.boxes()]).to(self.device)
+        self._on_monitor = self.lattice.on_monitor.to(self.device)
+        self._start_columns = self.lattice.start_columns.to(self.device)
+        self._check_reachable()
+
+        self.column, self.row = (torch.zeros(lanes, dtype=torch.int64, device=self.device) for _ in range(2))
+        self.button = torch.zeros(lanes, dtype=torch.bool, device=self.device)
+        self.trials = Trials(task, lanes, lambda n: task.draw(len(n), self.generator), self.device)
+        self._place(torch.arange(lanes, device=self.device))
+        if stagger:
+            self.trials.stagger(self.generator)
+
+    def _check_reachable(self) -> None:
+        """A box that no gaze of the lattice falls into could never be looked at."""
+        for number, reachable in enumerate(self._inside.any(1).tolist()):
+            if not reachable:
+                raise ValueError(
+                    f"no gaze of the lattice falls into box {number} of {self.task.name} ({self.task.boxes()[number]}); "
+                    f"choose a smaller gaze_step (now {self.optics.config.gaze_step} engine pixels) or a larger box"
+                )
+
+    @property
+    def gaze(self) -> Tensor:
+        """Each lane's gaze as a lattice index: int64 [lanes]."""
+        return self.lattice.index(self.column, self.row)
+
+    @property
+    def observation(self) -> Tensor:
+        """What each lane sees now, as observation ids: int64 [lanes]."""
+        return self._drawing_of[self.trials.picture] * self.lattice.count + self.gaze
+
+    def step(self, action: Tensor) -> Frame:
+        """Let every lane act once (int [lanes]) and run one frame."""
+        reach = self.lattice.reach
+        self.column = (self.column + self._right[action]).clamp_(-reach, reach)
+        self.row = (self.row + self._up[action]).clamp_(-reach, reach)
+        click = self._press(action) if self.task.clicks else None
+        gaze = LatticeGaze(self.gaze, self._inside, self._on_monitor)
+        frame = self.trials.step(gaze, click)
+        ended = frame.episode_end.nonzero().squeeze(1)
+        if len(ended):
+            self.trials.reset(ended)
+            self._place(ended)
+            self.button[ended] = False
+        return Frame(self.observation, frame.reward, frame.episode_end, frame.timed_out)
+
+    def _press(self, action: Tensor) -> Tensor:
+        """Where the button goes down on this frame; holding it is not another click."""
+        down = action == CLICK
+        click = down & ~self.button
+        self.button = down
+        return click
+
+    def _place(self, lanes: Tensor) -> None:
+        """An episode begins with a level gaze and a random yaw."""
+        start = torch.randint(
+            len(self._start_columns), (len(lanes),), generator=self.generator, device=self.device
+        )
+        self.column[lanes] = self._start_columns[start]
+        self.row[lanes] = 0
+
+    def render(self, observation_ids: Tensor) -> Tensor:
+        """The retina's images of these ids: uint8 [N, height, width, 3]."""
+        return self.optics.render(observation_ids)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Everything that the coming frames depend on."""
+        own = {"column": self.column, "row": self.row, "button": self.button}
+        state = {name: tensor.clone() for name, tensor in own.items()}
+        state |= {f"trials.{name}": tensor for name, tensor in self.trials.state_dict().items()}
+        return state | {"generator": self.generator.get_state()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Continue where `state_dict` was called, in a laboratory built with the same settings."""
+        self.trials.load_state_dict(
+            {name.removeprefix("trials."): tensor for name, tensor in state.items() if name.startswith("trials.")}
+        )
+        self.column, self.row, self.button = (state[name].to(self.device).clone() for name in ("column", "row", "button"))
+        self.generator.set_state(state["generator"].cpu())
+
+
+def distinct_drawings(pictures: list[Picture]) -> tuple[list[Picture], list[int]]:
+    """Pictures that look different, and for every picture the number of the one it looks like.
+
+    Which square is correct is part of a picture but cannot be seen.
+    """
+    numbers: dict[frozenset, int] = {}
+    drawings: list[Picture] = []
+    number_of = []
+    for picture in pictures:
+        look = frozenset((widget.parts, widget.colour) for widget in picture)
+        if look not in numbers:
+            numbers[look] = len(drawings)
+            drawings.append(picture)
+        number_of.append(numbers[look])
+    return drawings, number_of

@@ -1,0 +1,1 @@
+"""Trial tables and recordings: declared schemas, written and read."""
