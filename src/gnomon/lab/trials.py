@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box
-from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task
+from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task, constant
 
 NEVER = 2**30  # frame number of an event that is not scheduled
 NO_PRODUCTION = -1
@@ -45,8 +45,9 @@ class PointGaze:
         return self.boxes[box].contains(self.points[:, 0], self.points[:, 1])
 
     def inside_each(self, boxes: Tensor) -> Tensor:
-        hits = torch.stack([self.inside(box) for box in range(len(self.boxes))])  # [boxes, lanes]
-        return hits.gather(0, boxes.long()[None])[0]
+        edges = tuple((box.left, box.top, box.right, box.bottom) for box in self.boxes)
+        edges = constant(edges, torch.float64, self.points.device)[boxes]  # [lanes, 4]
+        return ((self.points >= edges[:, :2]) & (self.points <= edges[:, 2:])).all(1)
 
 
 @dataclass
@@ -129,11 +130,12 @@ class Trials:
     # The frame loop.
 
     def step(self, gaze: Gaze, click: Tensor | None = None) -> TrialFrame:
-        """Run one frame; `click` is bool [lanes], true where the button goes down."""
+        """Run one frame; `click` is bool [lanes], true where the button goes down; None if it does so nowhere."""
         self.now += 1
         fired = self.due == self.now  # [1 + events, lanes]
-        self.picture = torch.where(fired[0], CROSS, self.picture)
-        self.task.change(self, fired[1:])
+        if fired.any():
+            self.picture = torch.where(fired[0], CROSS, self.picture)
+            self.task.change(self, fired[1:])
 
         # A frame with a click tests the click only, not the gaze.
         looking = gaze if click is None else Masked(gaze, ~click)
