@@ -1,0 +1,1 @@
+"""The subject: vision, then a controller, then policy and value."""

@@ -1,0 +1,95 @@
+"""Never look twice: vision runs on distinct observations, and the result is gathered for every frame.
+
+An observation is an integer id, and what the agent makes of it by itself depends on nothing else. A batch of thousands
+of frames holds a few hundred distinct ids, so this is where most of the speed comes from. An `Eye` keeps a table of
+what it has seen for as long as the weights last; `learn_to_see` passes gradients back to vision.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from gnomon.agent.agent import Agent
+
+Render = Callable[[Tensor], Tensor]
+"""Observation ids [N] -> uint8 pixels [N, H, W, 3]."""
+
+# Pixels of the frames that vision sees at once: 256 frames of 32 x 32. Larger chunks are no faster and need more memory.
+CHUNK_PIXELS = 2**18
+
+
+def distinct_ids(ids: Tensor, dedup: bool = True) -> tuple[Tensor, Tensor]:
+    """The distinct values of ids of any shape, [N], and the place of each id among them, of that shape.
+
+    `dedup=False` counts every frame as new: the same numbers follow up to rounding, at the full price.
+    """
+    if dedup:
+        return ids.unique(return_inverse=True)
+    return ids.flatten(), torch.arange(ids.numel(), device=ids.device).view(ids.shape)
+
+
+class Eye:
+    """A table of the features and the drive of each observation, filled on first sight.
+
+    `dedup=False`: no table, every frame is rendered and run.
+    """
+
+    def __init__(self, agent: Agent, render: Render, observations: int, dedup: bool = True) -> None:
+        """observations: how many ids there are."""
+        if observations < 1:
+            raise ValueError(f"observations must be at least 1, got {observations}")
+        self.agent, self.render, self.dedup = agent, render, dedup
+        weight = agent.policy.weight
+        size = observations if dedup else 0
+        self._features = weight.new_empty(size, agent.config.features)
+        self._drive = weight.new_empty(size, agent.controller.drive_size)
+        self._known = torch.zeros(size, dtype=torch.bool, device=weight.device)
+
+    @torch.no_grad()
+    def look(self, ids: Tensor) -> Tensor:
+        """The drive of observations: ids [B] -> [B, D], without gradient."""
+        if not self.dedup:
+            return self.agent.controller.drive(self._see(ids))
+        self._meet(ids)
+        return self._drive[ids]
+
+    @torch.no_grad()
+    def features(self, ids: Tensor) -> Tensor:
+        """What vision makes of observations: ids [N] -> [N, F], without gradient."""
+        if not self.dedup:
+            return self._see(ids)
+        self._meet(ids)
+        return self._features[ids]
+
+    def forget(self) -> None:
+        """Drop everything seen so far: call it when the agent's weights have changed."""
+        self._known.zero_()
+
+    def _meet(self, ids: Tensor) -> None:
+        unknown = ids[~self._known[ids]]
+        if len(unknown):
+            unknown = unknown.unique()
+            features = self._see(unknown)
+            self._features[unknown] = features
+            self._drive[unknown] = self.agent.controller.drive(features)
+            self._known[unknown] = True
+
+    def _see(self, ids: Tensor) -> Tensor:
+        return torch.cat([self.agent.vision(self.render(chunk)) for chunk in chunks(self.agent, ids)])
+
+
+def learn_to_see(agent: Agent, render: Render, ids: Tensor, gradient: Tensor) -> None:
+    """Add to vision's gradients what the gradient [N, F] with respect to the features of ids [N] says.
+
+    A chunk at a time, so that memory does not grow with N.
+    """
+    pieces = chunks(agent, ids)
+    for chunk, piece in zip(pieces, gradient.split(len(pieces[0])), strict=True):
+        agent.vision(render(chunk)).backward(piece)
+
+
+def chunks(agent: Agent, ids: Tensor) -> tuple[Tensor, ...]:
+    """Observation ids in portions that vision can take at once."""
+    height, width = agent.vision.retina
+    return ids.split(max(1, CHUNK_PIXELS // (height * width)))

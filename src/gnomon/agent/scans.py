@@ -1,0 +1,220 @@
+"""Recurrent networks over whole unrolls, each with its own backward pass.
+
+Autograd through a loop over time keeps hundreds of small tensors alive and sums the recurrent weight's
+gradient step by step. Here the forward pass fills one buffer per quantity, the backward pass walks them once,
+and the weight's gradient is one matrix product over all T*B steps.
+
+Shapes: T frames, B lanes, U units. `drive` is what the present frame alone contributes to the gates (input
+weights and bias already applied). Where `first[t, b]` is true an episode begins: lane b's state is zero
+before frame t.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import Function
+from torch.autograd.function import once_differentiable
+
+# Fused derivatives, given y = sigmoid(x) or tanh(x): grad * y * (1 - y) and grad * (1 - y * y).
+_sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
+_tanh_backward = torch.ops.aten.tanh_backward.grad_input
+
+
+def lstm_scan(
+    drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Run an LSTM over an unroll.
+
+    drive [T, B, 4U] in the order i, f, g, o; first [T, B] bool; cell and hidden [B, U] before frame 0; weight
+    [U, 4U]. Returns cell and hidden after each frame, both [T, B, U].
+    """
+    return _LSTMScan.apply(drive, first, cell, hidden, weight)
+
+
+def gru_scan(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+    """Run a GRU over an unroll; the reset gate acts before the recurrent weight, as in Cho et al. (2014).
+
+    drive [T, B, 3U] in the order reset, update, candidate; first [T, B] bool; hidden [B, U]; weight [U, 3U].
+    Returns hidden after each frame [T, B, U].
+    """
+    return _GRUScan.apply(drive, first, hidden, weight)
+
+
+def rnn_scan(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+    """Run a tanh (Elman) network over an unroll.
+
+    drive [T, B, U]; first [T, B] bool; hidden [B, U]; weight [U, U].
+    Returns hidden after each frame [T, B, U].
+    """
+    return _RNNScan.apply(drive, first, hidden, weight)
+
+
+class _LSTMScan(Function):
+    @staticmethod
+    def forward(
+        ctx: Any, drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        units = weight.shape[0]
+        gates = torch.empty_like(drive, memory_format=torch.contiguous_format)  # after their sigmoid or tanh
+        cells = gates.new_empty(*first.shape, units)
+        hiddens = torch.empty_like(cells)
+        keep = _keep(first, drive.dtype)
+        c, h = cell, hidden
+        for t, resets in enumerate(first.any(1).tolist()):
+            if resets:
+                c, h = c * keep[t], h * keep[t]
+            torch.addmm(drive[t], h, weight, out=gates[t])
+            i_and_f, g, o = gates[t].split([2 * units, units, units], dim=1)
+            i, f = i_and_f.sigmoid_().chunk(2, dim=1)
+            g.tanh_()
+            o.sigmoid_()
+            c = torch.mul(f, c, out=cells[t]).addcmul_(i, g)
+            h = torch.tanh(c, out=hiddens[t]).mul_(o)
+        ctx.save_for_backward(first, cell, hidden, weight, gates, cells, hiddens)
+        ctx.set_materialize_grads(False)
+        return cells, hiddens
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, grad_cells: Tensor | None, grad_hiddens: Tensor | None
+    ) -> tuple[Tensor | None, ...]:
+        first, cell, hidden, weight, gates, cells, hiddens = ctx.saved_tensors
+        keep = _keep(first, gates.dtype)
+        resets = first.any(1).tolist()
+        grad_drive = torch.empty_like(gates)
+        dc, dh = torch.zeros_like(cell), torch.zeros_like(hidden)  # with respect to the state after frame t
+        product, squashed = torch.empty_like(cell), torch.empty_like(cell)
+        for t in reversed(range(len(gates))):
+            i, f, g, o = gates[t].chunk(4, dim=1)
+            di, df, dg, do = grad_drive[t].chunk(4, dim=1)
+            c_before = cells[t - 1] if t else cell
+            if resets[t]:
+                c_before = c_before * keep[t]
+            if grad_hiddens is not None:
+                dh.add_(grad_hiddens[t])
+            if grad_cells is not None:
+                dc.add_(grad_cells[t])
+            torch.tanh(cells[t], out=squashed)
+            _sigmoid_backward(torch.mul(dh, squashed, out=product), o, grad_input=do)
+            dc.add_(_tanh_backward(torch.mul(dh, o, out=product), squashed, grad_input=product))
+            _sigmoid_backward(torch.mul(dc, g, out=product), i, grad_input=di)
+            _sigmoid_backward(torch.mul(dc, c_before, out=product), f, grad_input=df)
+            _tanh_backward(torch.mul(dc, i, out=product), g, grad_input=dg)
+            dc.mul_(f)
+            torch.mm(grad_drive[t], weight.t(), out=dh)
+            if resets[t]:
+                dc.mul_(keep[t])
+                dh.mul_(keep[t])
+        grad_weight = None
+        if ctx.needs_input_grad[4]:
+            grad_weight = _before(hidden, hiddens, keep).flatten(0, 1).t() @ grad_drive.flatten(0, 1)
+        return grad_drive, None, dc, dh, grad_weight
+
+
+class _GRUScan(Function):
+    @staticmethod
+    def forward(ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+        units = weight.shape[0]
+        gates = torch.empty_like(drive, memory_format=torch.contiguous_format)  # after their sigmoid or tanh
+        hiddens = gates.new_empty(*first.shape, units)
+        weight_gates, weight_candidate = weight.split([2 * units, units], dim=1)
+        keep = _keep(first, drive.dtype)
+        h, selected = hidden, torch.empty_like(hidden)
+        for t, resets in enumerate(first.any(1).tolist()):
+            if resets:
+                h = h * keep[t]
+            drive_gates, drive_candidate = drive[t].split([2 * units, units], dim=1)
+            reset_and_update, candidate = gates[t].split([2 * units, units], dim=1)
+            torch.addmm(drive_gates, h, weight_gates, out=reset_and_update)
+            reset, update = reset_and_update.sigmoid_().chunk(2, dim=1)
+            torch.mul(reset, h, out=selected)
+            torch.addmm(drive_candidate, selected, weight_candidate, out=candidate).tanh_()
+            h = torch.lerp(h, candidate, update, out=hiddens[t])
+        ctx.save_for_backward(first, hidden, weight, gates, hiddens)
+        return hiddens
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, grad_hiddens: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        first, hidden, weight, gates, hiddens = ctx.saved_tensors
+        units = weight.shape[0]
+        weight_gates, weight_candidate = weight.split([2 * units, units], dim=1)
+        keep = _keep(first, gates.dtype)
+        resets = first.any(1).tolist()
+        h_before = _before(hidden, hiddens, keep)
+        grad_drive = torch.empty_like(gates)
+        dh = torch.zeros_like(hidden)  # with respect to the state after frame t
+        product, dselected = torch.empty_like(hidden), torch.empty_like(hidden)
+        for t in reversed(range(len(gates))):
+            reset, update, candidate = gates[t].chunk(3, dim=1)
+            dreset, dupdate, dcandidate = grad_drive[t].chunk(3, dim=1)
+            dh.add_(grad_hiddens[t])
+            _tanh_backward(torch.mul(dh, update, out=product), candidate, grad_input=dcandidate)
+            torch.sub(candidate, h_before[t], out=product).mul_(dh)
+            _sigmoid_backward(product, update, grad_input=dupdate)
+            torch.mm(dcandidate, weight_candidate.t(), out=dselected)
+            _sigmoid_backward(torch.mul(dselected, h_before[t], out=product), reset, grad_input=dreset)
+            dh.sub_(torch.mul(dh, update, out=product)).addcmul_(dselected, reset)
+            dh.addmm_(grad_drive[t, :, : 2 * units], weight_gates.t())
+            if resets[t]:
+                dh.mul_(keep[t])
+        grad_weight = None
+        if ctx.needs_input_grad[3]:
+            steps = grad_drive.flatten(0, 1)
+            selected = (gates[..., :units] * h_before).flatten(0, 1)
+            grad_weight = torch.cat(
+                [h_before.flatten(0, 1).t() @ steps[:, : 2 * units], selected.t() @ steps[:, 2 * units :]],
+                dim=1,
+            )
+        return grad_drive, None, dh, grad_weight
+
+
+class _RNNScan(Function):
+    @staticmethod
+    def forward(ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+        hiddens = torch.empty_like(drive, memory_format=torch.contiguous_format)
+        keep = _keep(first, drive.dtype)
+        h = hidden
+        for t, resets in enumerate(first.any(1).tolist()):
+            if resets:
+                h = h * keep[t]
+            h = torch.addmm(drive[t], h, weight, out=hiddens[t]).tanh_()
+        ctx.save_for_backward(first, hidden, weight, hiddens)
+        return hiddens
+
+    @staticmethod
+    @once_differentiable
+    def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
+        ctx: Any, grad_hiddens: Tensor
+    ) -> tuple[Tensor | None, ...]:
+        first, hidden, weight, hiddens = ctx.saved_tensors
+        keep = _keep(first, hiddens.dtype)
+        resets = first.any(1).tolist()
+        grad_drive = torch.empty_like(hiddens)
+        dh = torch.zeros_like(hidden)  # with respect to the state after frame t
+        for t in reversed(range(len(hiddens))):
+            _tanh_backward(dh.add_(grad_hiddens[t]), hiddens[t], grad_input=grad_drive[t])
+            torch.mm(grad_drive[t], weight.t(), out=dh)
+            if resets[t]:
+                dh.mul_(keep[t])
+        grad_weight = None
+        if ctx.needs_input_grad[3]:
+            grad_weight = _before(hidden, hiddens, keep).flatten(0, 1).t() @ grad_drive.flatten(0, 1)
+        return grad_drive, None, dh, grad_weight
+
+
+def _keep(first: Tensor, dtype: torch.dtype) -> Tensor:
+    """1 where a lane's state is carried into a frame, 0 where an episode begins: [T, B, 1]."""
+    return first.logical_not().to(dtype).unsqueeze(-1)
+
+
+def _before(initial: Tensor, states: Tensor, keep: Tensor) -> Tensor:
+    """The state each frame started from, resets applied: [T, B, U]."""
+    before = torch.empty_like(states)
+    torch.mul(initial, keep[0], out=before[0])
+    torch.mul(states[:-1], keep[1:], out=before[1:])
+    return before

@@ -1,0 +1,34 @@
+"""How every weight of the agent starts: as in the paper's library, from a generator and nothing else."""
+
+from typing import TypeVar
+
+import torch
+from torch import Generator, Tensor, nn
+
+Layer = TypeVar("Layer", nn.Linear, nn.Conv2d)
+
+
+def truncated_normal_(weight: Tensor, fan_in: int, generator: Generator) -> Tensor:
+    """Fill with a normal of s.d. 1/sqrt(fan_in), cut at two s.d. (which leaves 0.88 of that s.d.)."""
+    std = fan_in**-0.5
+    with torch.no_grad():
+        return nn.init.trunc_normal_(weight, std=std, a=-2 * std, b=2 * std, generator=generator)
+
+
+def linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
+    """A linear layer with zero biases."""
+    return _fill(nn.Linear(inputs, outputs, device="meta"), inputs, generator)
+
+
+def conv3x3(maps_in: int, maps_out: int, generator: Generator) -> nn.Conv2d:
+    """A 3x3 convolution that keeps the image's size, with zero biases."""
+    return _fill(nn.Conv2d(maps_in, maps_out, 3, padding=1, device="meta"), maps_in * 9, generator)
+
+
+def _fill(layer: Layer, fan_in: int, generator: Generator) -> Layer:
+    """Give a layer made on the meta device (so that torch drew no weights of its own) its first weights."""
+    layer.to_empty(device="cpu")
+    truncated_normal_(layer.weight, fan_in, generator)
+    assert layer.bias is not None
+    nn.init.zeros_(layer.bias)
+    return layer

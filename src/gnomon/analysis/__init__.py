@@ -1,0 +1,1 @@
+"""Analyses: pure functions from trial tables and recordings to results that survive JSON."""

@@ -1,0 +1,121 @@
+"""Actors: lanes of the laboratory, acting with the weights they have, and the unrolls they send to the learner."""
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+import torch
+from torch import Tensor
+
+from gnomon.agent.agent import Agent
+from gnomon.agent.controller import State
+from gnomon.agent.eye import Eye
+from gnomon.lab.laboratory import Laboratory
+
+
+@dataclass(frozen=True)
+class Unroll:
+    """What B lanes did in T frames. Observations are ids, never pixels: a few KB a lane.
+
+    Frame T, the last, is only looked at: its value bootstraps the return. The next unroll begins with it.
+    """
+
+    ids: Tensor  # int32 [T + 1, B] observation ids
+    first: Tensor  # bool [T + 1, B] the frame is the first of an episode
+    action: Tensor  # int64 [T, B]
+    log_prob: Tensor  # float [T, B] of that action when it was taken
+    reward: Tensor  # float [T, B] that followed it
+    end: Tensor  # bool [T, B] the episode ended with it
+    state: State  # [B, ...] of the controller before frame 0
+
+    @property
+    def lanes(self) -> int:
+        return self.ids.shape[1]
+
+    @property
+    def frames(self) -> int:
+        return self.action.numel()
+
+    def select(self, lanes: Tensor) -> Self:
+        """The unrolls of these lanes (int [n])."""
+        state = {name: tensor[lanes] for name, tensor in self.state.items()}
+        return type(self)(*(getattr(self, name)[:, lanes] for name in TENSORS), state)
+
+    @classmethod
+    def join(cls, unrolls: list[Self]) -> Self:
+        """Unrolls side by side."""
+        if len(unrolls) == 1:
+            return unrolls[0]
+        state = {name: torch.cat([unroll.state[name] for unroll in unrolls]) for name in unrolls[0].state}
+        return cls(*(torch.cat([getattr(unroll, name) for unroll in unrolls], 1) for name in TENSORS), state)
+
+    def tensors(self) -> dict[str, Tensor]:
+        """Everything in one flat dict, for saving or sending."""
+        own = {name: getattr(self, name) for name in TENSORS}
+        return own | {f"state.{name}": tensor for name, tensor in self.state.items()}
+
+    @classmethod
+    def from_tensors(cls, tensors: dict[str, Tensor]) -> Self:
+        state = {n.removeprefix("state."): t for n, t in tensors.items() if n.startswith("state.")}
+        return cls(*(tensors[name] for name in TENSORS), state)
+
+    def to(self, device: torch.device | str) -> Self:
+        return self.from_tensors({name: tensor.to(device) for name, tensor in self.tensors().items()})
+
+
+TENSORS = [field.name for field in fields(Unroll) if field.name != "state"]
+
+
+class Actor:
+    """Runs one agent in every lane of a laboratory. Actions are sampled from the policy."""
+
+    def __init__(
+        self, laboratory: Laboratory, agent: Agent, eye: Eye, generator: torch.Generator, *, length: int
+    ) -> None:
+        """length: frames of an unroll. The generator draws the actions."""
+        self.laboratory, self.agent, self.eye = laboratory, agent, eye
+        self.generator, self.length = generator, length
+        self.state = agent.initial_state(laboratory.lanes)
+        self.first = torch.ones(laboratory.lanes, dtype=torch.bool, device=laboratory.device)
+
+    @torch.no_grad()
+    def unroll(self) -> Unroll:
+        """Act for `length` frames in all lanes."""
+        lab, T, B = self.laboratory, self.length, self.laboratory.lanes
+        ids = torch.empty(T + 1, B, dtype=torch.int32, device=lab.device)
+        first = torch.empty(T + 1, B, dtype=torch.bool, device=lab.device)
+        action = torch.empty(T, B, dtype=torch.int64, device=lab.device)
+        log_prob, reward = (torch.empty(T, B, device=lab.device) for _ in range(2))
+        end = torch.empty(T, B, dtype=torch.bool, device=lab.device)
+        state_before = self.state
+        observation = lab.observation
+        for t in range(T):
+            ids[t], first[t] = observation, self.first
+            output, self.state = self.agent.step(self.eye.look(observation), self.first, self.state)
+            log_policy = output.logits.log_softmax(1)
+            action[t] = sample(log_policy.exp(), self.generator)
+            log_prob[t] = log_policy.gather(1, action[t].unsqueeze(1)).squeeze(1)
+            frame = lab.step(action[t])
+            reward[t], end[t] = frame.reward, frame.episode_end
+            observation, self.first = frame.observation, frame.episode_end
+        ids[T], first[T] = observation, self.first
+        return Unroll(ids, first, action, log_prob, reward, end, state_before)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Recurrent states, random generator and laboratory: all that the coming unrolls depend on, but the weights."""
+        own = {"first": self.first, "generator": self.generator.get_state()}
+        own |= {f"state.{name}": tensor for name, tensor in self.state.items()}
+        return own | {f"lab.{name}": tensor for name, tensor in self.laboratory.state_dict().items()}
+
+    def load_state_dict(self, saved: dict[str, Tensor]) -> None:
+        self.first = saved["first"].to(self.first)
+        self.generator.set_state(saved["generator"].cpu())
+        self.state = {name: saved[f"state.{name}"].to(tensor) for name, tensor in self.state.items()}
+        lab = {name.removeprefix("lab."): tensor for name, tensor in saved.items() if name.startswith("lab.")}
+        self.laboratory.load_state_dict(lab)
+        self.eye.forget()
+
+
+def sample(probabilities: Tensor, generator: torch.Generator) -> Tensor:
+    """One action for each lane: probabilities [B, A] -> int64 [B]. The first of A exponential clocks to ring."""
+    clocks = torch.empty_like(probabilities).exponential_(generator=generator)
+    return probabilities.div(clocks).argmax(1)

@@ -1,0 +1,129 @@
+"""One config for a run: task, optics, agent, learning, seed. Frozen, checked when built, saved as JSON."""
+
+import dataclasses
+import json
+import types
+import typing
+from dataclasses import dataclass, field
+from typing import Any
+
+from gnomon.agent.agent import AgentConfig
+from gnomon.lab.optics import OpticsConfig
+from gnomon.lab.tasks import TASKS, ReadySetGo, Task
+
+
+@dataclass(frozen=True)
+class LearningConfig:
+    """How the agent learns. Losses are sums over the frames of a batch; schedules run over `frames`."""
+
+    lanes: int = 512
+    """Subjects that act at once."""
+    unroll: int = 100
+    """Frames of a trajectory."""
+    batch: int = 32
+    """Trajectories of an update."""
+    rewards_per_batch: float = 0.0
+    """While rewards are rare, batches grow until they hold about this many; 0 keeps them at `batch`."""
+    vision_every_batch: bool = False
+    """Whether vision learns from every batch, or once a round (all lanes, one unroll) from all of them together."""
+    discount: float = 0.99
+    """Discount per frame."""
+    entropy_cost: float = 0.01
+    """Weight of the policy's entropy (nats, summed over frames) at the start."""
+    final_entropy_cost: float | None = None
+    """Weight of the entropy at the end of the schedule; none keeps it."""
+    value_cost: float = 0.5
+    """Weight of the value loss."""
+    horizon: int | None = None
+    """Steps that V-trace and the losses see at a time ("10-step RL": 10); none for the whole trajectory."""
+    learning_rate: float = 1e-3
+    """Adam's step for the controller and the heads, at the start."""
+    vision_learning_rate: float = 1e-3
+    """Adam's step for vision, at the start."""
+    final_learning_rate: float = 1.0
+    """Share of both learning rates that is left at the end of the schedule."""
+    adam_betas: tuple[float, float] = (0.9, 0.999)
+    """Adam's memory of the gradient and of its square, per update."""
+    adam_epsilon: float = 1e-4
+    """Adam's epsilon, for gradients of summed losses."""
+    clip_norm: float = 40.0
+    """Largest norm of a gradient, of the controller and heads and of vision apart."""
+    frames: int = 100_000_000
+    """Length of the schedule, and of the run unless it is limited otherwise."""
+    stagger: bool = True
+    """Whether lanes start at different points of their first episode."""
+    dedup: bool = True
+    """Never look twice: run vision on distinct observations only."""
+    device: str = "cpu"
+    """Where to compute: cpu, cuda, cuda:1, ..."""
+
+    def __post_init__(self) -> None:
+        for name in ("lanes", "unroll", "batch", "frames"):
+            positive(self, name, at_least=1)
+        for name in ("learning_rate", "vision_learning_rate", "adam_epsilon", "clip_norm"):
+            positive(self, name)
+        for name in ("rewards_per_batch", "entropy_cost", "value_cost"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must not be below 0")
+        if not 0 <= self.discount <= 1:
+            raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
+        if not 0 <= self.final_learning_rate <= 1:
+            raise ValueError(f"final_learning_rate is {self.final_learning_rate}; it is a share, from 0 to 1")
+        if self.horizon is not None and self.horizon < 1:
+            raise ValueError(f"horizon is {self.horizon}; it must be at least 1 step, or none")
+        if any(not 0 <= beta < 1 for beta in self.adam_betas):
+            raise ValueError(f"adam_betas is {self.adam_betas}; both must be at least 0 and below 1")
+
+
+def positive(config: Any, name: str, at_least: float | None = None) -> None:
+    value = getattr(config, name)
+    if not (value > 0 if at_least is None else value >= at_least):
+        raise ValueError(f"{name} is {value}; it must be " + (f"at least {at_least}" if at_least else "above 0"))
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that a run's outcome depends on, but the machine and the versions."""
+
+    task: Task = field(default_factory=ReadySetGo)
+    optics: OpticsConfig = field(default_factory=OpticsConfig)
+    agent: AgentConfig = field(default_factory=AgentConfig)
+    learning: LearningConfig = field(default_factory=LearningConfig)
+    seed: int = 0
+    """Of everything random in the run."""
+
+    def to_json(self) -> str:
+        config = dataclasses.asdict(self)
+        config["task"] = {"name": self.task.name, **config["task"]}
+        return json.dumps(config, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunConfig":
+        """Read a saved config; settings it does not name keep their defaults."""
+        config = json.loads(text)
+        task = dict(config.get("task", {}))
+        name = task.pop("name", ReadySetGo.name)
+        if name not in TASKS:
+            raise ValueError(f"unknown task {name!r}; choose {', '.join(TASKS)}")
+        parts = {"task": build(TASKS[name], task), "seed": config.get("seed", 0)}
+        for part, kind in (("optics", OpticsConfig), ("agent", AgentConfig), ("learning", LearningConfig)):
+            parts[part] = build(kind, config.get(part, {}))
+        return cls(**parts)
+
+
+def build(kind: type, settings: dict[str, Any]) -> Any:
+    """A config dataclass from plain JSON values; lists become the tuples that its fields declare."""
+    hints = typing.get_type_hints(kind)
+    known = {f.name for f in dataclasses.fields(kind)}
+    unknown = sorted(set(settings) - known)
+    if unknown:
+        raise ValueError(f"{kind.__name__} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
+    return kind(**{name: as_declared(hints[name], value) for name, value in settings.items()})
+
+
+def as_declared(hint: Any, value: Any) -> Any:
+    if isinstance(value, list):
+        return tuple(as_declared(None, item) for item in value)
+    if value is not None and isinstance(hint, types.UnionType):
+        hint = next(kind for kind in typing.get_args(hint) if kind is not types.NoneType)
+    return float(value) if hint is float and isinstance(value, int) else value

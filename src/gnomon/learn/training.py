@@ -1,0 +1,257 @@
+"""The training loop: act, learn, log, checkpoint, until a limit is reached. One process, deterministic, resumable."""
+
+import hashlib
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import torch
+from torch import Tensor
+from torch.utils.tensorboard import SummaryWriter
+
+from gnomon.agent.agent import Agent
+from gnomon.agent.eye import Eye
+from gnomon.lab.laboratory import Laboratory
+from gnomon.learn.actor import Actor
+from gnomon.learn.checkpoint import Checkpoint, nest, newest_checkpoint, unnest, write_checkpoint
+from gnomon.learn.config import RunConfig
+from gnomon.learn.learner import Learner, NotFiniteError
+from gnomon.records.runs import RunFolder
+from gnomon.records.trials import take_trials
+
+LOG_ROUNDS = 10  # rounds between two lines of metrics
+CHECKPOINT_MINUTES = 2.0
+RECENT_TRIALS = 5_000  # over which scores are computed
+TOLERANCE = 8  # frames: the criterion counts productions that miss by less
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop; whichever comes first. None: no limit of that kind."""
+
+    frames: int | None = None
+    minutes: float | None = None
+    criterion: float | None = None
+    """Share of recent trials whose production misses the sample interval by less than 8 frames."""
+
+
+class Trainer:
+    """Laboratory, actor and learner of one run, and its folder."""
+
+    def __init__(self, config: RunConfig, folder: RunFolder) -> None:
+        self.config, self.folder = config, folder
+        learning, device = config.learning, torch.device(config.learning.device)
+        self.laboratory = Laboratory(
+            config.task,
+            config.optics,
+            lanes=learning.lanes,
+            seed=stream(config.seed, "laboratory"),
+            stagger=learning.stagger,
+            device=device,
+        )
+        self.agent = build_agent(config, self.laboratory).to(device)
+        acting = torch.Generator(device).manual_seed(stream(config.seed, "actions"))
+        shuffling = torch.Generator().manual_seed(stream(config.seed, "batches"))
+        eye = Eye(self.agent, self.laboratory.render, self.laboratory.observations, learning.dedup)
+        self.actor = Actor(self.laboratory, self.agent, eye, acting, length=learning.unroll)
+        self.learner = Learner(self.agent, eye, learning, shuffling)
+        self.rounds, self.frames, self.number = 0, 0, 0
+        self.minutes = 0.0  # of training before this process
+        self._started = time.monotonic()
+        self._trials: list[pl.DataFrame] = []  # since the last checkpoint
+        self._metrics: list[dict[str, Any]] = []
+        self._recent = Recent()
+
+    # One round.
+
+    def round(self) -> dict[str, Any]:
+        """Act for one unroll in every lane and learn from it."""
+        unroll = self.actor.unroll()
+        self.frames += unroll.frames
+        metrics: dict[str, Any] = self.learner.learn(unroll, self.frames)
+        self.rounds += 1
+        trials = take_trials(self.laboratory.trials)
+        self._trials.append(trials)
+        self._recent.add(trials)
+        metrics["reward_rate"] = 1000 * float(unroll.reward.mean())
+        return metrics
+
+    @property
+    def minutes_trained(self) -> float:
+        return self.minutes + (time.monotonic() - self._started) / 60
+
+    # The whole run.
+
+    def run(self, limits: Limits, report: Callable[[dict[str, Any]], None] = lambda row: None) -> str:
+        """Train until a limit is reached or somebody interrupts; returns why it stopped."""
+        self._started = time.monotonic()
+        last_checkpoint = time.monotonic()
+        curves = SummaryWriter(str(self.folder.tensorboard), purge_step=self.frames)
+        gathered: list[dict[str, Any]] = []
+        self._status("running")
+        try:
+            with patient_interrupts() as interrupted:
+                while (reason := self._done(limits, interrupted)) is None:
+                    gathered.append(self.round())
+                    row = self._row(gathered[-1:])
+                    report(row)
+                    if self.rounds % LOG_ROUNDS == 0:
+                        self._log(self._row(gathered), curves)
+                        gathered.clear()
+                    if time.monotonic() - last_checkpoint > 60 * CHECKPOINT_MINUTES:
+                        self.save()
+                        last_checkpoint = time.monotonic()
+        except NotFiniteError:
+            self._status("failed")
+            raise
+        finally:
+            curves.close()
+        self.save()
+        self._status("stopped" if reason == "interrupted" else "finished", reason=reason)
+        return reason
+
+    def _done(self, limits: Limits, interrupted: list[bool]) -> str | None:
+        if interrupted:
+            return "interrupted"
+        if self.frames >= (self.config.learning.frames if limits.frames is None else limits.frames):
+            return "frames"
+        if limits.minutes is not None and self.minutes_trained >= limits.minutes:
+            return "minutes"
+        if limits.criterion is not None and self._recent.full and self._recent.criterion() >= limits.criterion:
+            return "criterion"
+        return None
+
+    def _row(self, gathered: list[dict[str, Any]]) -> dict[str, Any]:
+        """Metrics of these rounds, averaged, with counters and scores."""
+        names = gathered[0].keys()
+        means = {name: sum(row[name] for row in gathered) / len(gathered) for name in names}
+        counters = {"round": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
+        return counters | means | self._recent.scores()
+
+    def _log(self, row: dict[str, Any], curves: SummaryWriter) -> None:
+        self._metrics.append(row)
+        for name, value in row.items():
+            if isinstance(value, int | float):
+                curves.add_scalar(name, value, self.frames)
+
+    def _status(self, state: str, **facts: Any) -> None:
+        scores = {"frames": self.frames, "minutes": self.minutes_trained, **self._recent.scores()}
+        self.folder.write_status(state, controller=self.config.agent.controller, **scores, **facts)
+
+    # Saving and resuming.
+
+    def save(self) -> None:
+        """Write trials, metrics and a checkpoint."""
+        self.number += 1
+        trials, self._trials = pl.concat([take_trials(self.laboratory.trials), *self._trials]), []
+        self.folder.write_trials(self.number, trials)
+        self.folder.append_metrics(self._metrics)
+        self._metrics = []
+        learner, counters = self.learner.state_dict()
+        tensors = nest("agent", self.agent.state_dict()) | nest("actor", self.actor.state_dict()) | nest("learner", learner)
+        tensors |= nest("recent", self._recent.state_dict())
+        progress = {"rounds": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
+        write_checkpoint(self.folder.checkpoints, Checkpoint(self.number, tensors, {**progress, "learner": counters}))
+        self._status("running")
+
+    def load(self) -> list[str]:
+        """Continue from the newest whole checkpoint; returns a line about each damaged one that was passed over."""
+        checkpoint, complaints = newest_checkpoint(self.folder.checkpoints)
+        tensors, counters = checkpoint.tensors, checkpoint.counters
+        self.agent.load_state_dict(unnest("agent", tensors))
+        self.actor.load_state_dict(unnest("actor", tensors))
+        self.learner.load_state_dict(unnest("learner", tensors), counters["learner"])
+        self._recent.load_state_dict(unnest("recent", tensors))
+        self.number, self.rounds, self.frames = checkpoint.number, counters["rounds"], counters["frames"]
+        self.minutes = counters["minutes"]
+        self.folder.cut_back(self.number, self.rounds)
+        return complaints
+
+
+class Recent:
+    """The last trials, for scores: whether each was within tolerance, rewarded, and its sample interval."""
+
+    def __init__(self) -> None:
+        self._trials: deque[tuple[int, bool, bool]] = deque(maxlen=RECENT_TRIALS)
+
+    def add(self, trials: pl.DataFrame) -> None:
+        done = trials.filter(~pl.col("outcome").is_in(["cut_off", "aborted"]))
+        error = (pl.col("production_interval") - pl.col("sample_interval")).abs()
+        within = (error < TOLERANCE).fill_null(False) if done["production_interval"].count() else pl.col("reward") > 0
+        rows = done.select("sample_interval", within.alias("within"), (pl.col("reward") > 0).alias("rewarded"))
+        self._trials.extend(rows.iter_rows())
+
+    @property
+    def full(self) -> bool:
+        return len(self._trials) == RECENT_TRIALS
+
+    def criterion(self) -> float:
+        """Share of trials within 8 frames of the sample interval (in choice tasks: rewarded)."""
+        return sum(within for _, within, _ in self._trials) / max(1, len(self._trials))
+
+    def scores(self) -> dict[str, Any]:
+        """Shares correct: of all trials, and by sample interval."""
+        by_interval: dict[int, list[bool]] = {}
+        for interval, within, _ in self._trials:
+            by_interval.setdefault(interval, []).append(within)
+        shares = {f"criterion_{t}": sum(hits) / len(hits) for t, hits in sorted(by_interval.items())}
+        rewarded = sum(rewarded for _, _, rewarded in self._trials) / max(1, len(self._trials))
+        return {"criterion": self.criterion(), "rewarded": rewarded, **shares}
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {"trials": torch.tensor([list(map(int, row)) for row in self._trials], dtype=torch.int32).view(-1, 3)}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self._trials.clear()
+        self._trials.extend((interval, bool(within), bool(rewarded)) for interval, within, rewarded in state["trials"].tolist())
+
+
+def stream(seed: int, purpose: str) -> int:
+    """A seed of its own for each purpose, so that one draw more here moves nothing there."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {purpose}".encode()).digest()[:7], "big")
+
+
+def build_agent(config: RunConfig, laboratory: Laboratory) -> Agent:
+    """The run's agent, with its first weights."""
+    generator = torch.Generator().manual_seed(stream(config.seed, "weights"))
+    return Agent(config.agent, config.optics.retina, len(laboratory.actions), generator)
+
+
+@contextmanager
+def patient_interrupts() -> Iterator[list[bool]]:
+    """Ctrl-C (or SIGTERM) once asks the loop to end after the round, twice stops now. Yields a list that fills up."""
+    asked: list[bool] = []
+
+    def ask(number: int, frame: object) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(True)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def start(config: RunConfig, path: Path) -> Trainer:
+    """A new run in a new folder."""
+    folder = RunFolder(path)
+    trainer = Trainer(config, folder)
+    folder.create(config.to_json())
+    return trainer
+
+
+def resume(path: Path) -> tuple[Trainer, list[str]]:
+    """The run in this folder where its newest whole checkpoint left it."""
+    folder = RunFolder(path)
+    folder.require()
+    trainer = Trainer(RunConfig.from_json(folder.config.read_text()), folder)
+    return trainer, trainer.load()

@@ -1,0 +1,44 @@
+"""Named configs: `laptop` is what learns fastest on two cores, `paper` has every number the paper prints."""
+
+from dataclasses import replace
+
+from gnomon.agent.agent import AgentConfig
+from gnomon.lab.optics import ENGINE_FIELD_OF_VIEW, OpticsConfig
+from gnomon.lab.tasks import PAPER, TASKS, Task
+from gnomon.learn.config import LearningConfig, RunConfig
+
+LAPTOP = RunConfig(task=PAPER)
+
+# 200 actors, batches of 32 unrolls of 100 frames, Adam as printed. The paper names no image size and no action set.
+PAPER_RUN = RunConfig(
+    task=PAPER,
+    optics=OpticsConfig(retina=(72, 96), field_of_view=ENGINE_FIELD_OF_VIEW),
+    agent=AgentConfig(),
+    learning=LearningConfig(
+        lanes=200,
+        unroll=100,
+        batch=32,
+        vision_every_batch=True,
+        discount=0.99,
+        entropy_cost=0.01,
+        value_cost=0.5,
+        learning_rate=1e-5,
+        vision_learning_rate=1e-5,
+        adam_betas=(0.9, 0.999),
+        adam_epsilon=1e-4,
+        frames=3_200_000_000,
+    ),
+)
+
+PRESETS = {"laptop": LAPTOP, "paper": PAPER_RUN}
+
+
+def preset(name: str, task: str = PAPER.name, controller: str = "lstm") -> RunConfig:
+    """A named config, for this task and controller."""
+    if name not in PRESETS:
+        raise ValueError(f"unknown preset {name!r}; choose {', '.join(PRESETS)}")
+    if task not in TASKS:
+        raise ValueError(f"unknown task {task!r}; choose {', '.join(TASKS)}")
+    config = PRESETS[name]
+    chosen: Task = config.task if task == config.task.name else TASKS[task]()
+    return replace(config, task=chosen, agent=replace(config.agent, controller=controller))

@@ -1,0 +1,77 @@
+"""Recordings: units, gaze and events of some lanes, frame by frame, with named axes (xarray), in one zarr file.
+
+Axes: lane, frame, unit. Together with the trial table (lane, episode, start_frame, event frames) they give every
+trial's activity, aligned to any event.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+import xarray as xr
+import zarr
+from torch import Tensor
+
+from gnomon.lab.laboratory import Laboratory
+
+
+@dataclass
+class Recorder:
+    """Collects frames of the first `lanes` lanes of a laboratory."""
+
+    laboratory: Laboratory
+    lanes: int
+    _frames: list[dict[str, Tensor]] = field(default_factory=list)
+
+    def add(self, action: Tensor, value: Tensor, units: dict[str, Tensor]) -> None:
+        """Keep a frame: what is seen now, and what the agent makes of it (action and value [lanes], units [lanes, ...])."""
+        lab, first = self.laboratory, slice(self.lanes)
+        trials = lab.trials
+        frame = {
+            "gaze_index": lab.gaze[first],
+            "picture": trials.picture[first],
+            "episode": trials.episode[first],
+            # The frame that comes next is `now + 1`; what is seen now belongs to the frame before it.
+            "episode_frame": (trials.now - trials.episode_start)[first],
+            "action": action[first],
+            "value": value[first],
+        }
+        for name, tensor in units.items():
+            frame[f"units_{name}"] = tensor[first].flatten(1).to(torch.float16)
+        self._frames.append({name: tensor.cpu().clone() for name, tensor in frame.items()})
+
+    def dataset(self) -> xr.Dataset:
+        """All frames so far. Episode frame -1 is the picture before an episode's first frame."""
+        if not self._frames:
+            raise ValueError("nothing has been recorded yet")
+        stacked = {name: torch.stack([f[name] for f in self._frames], 1).numpy() for name in self._frames[0]}
+        variables: dict[str, tuple] = {}
+        for name, array in stacked.items():
+            axes = ("lane", "frame") if array.ndim == 2 else ("lane", "frame", name.replace("units_", "unit_"))
+            variables[name] = (axes, array)
+        yaw, pitch = self.laboratory.lattice.angles(torch.from_numpy(stacked["gaze_index"]))
+        x, y = self.laboratory.lattice.points[torch.from_numpy(stacked["gaze_index"])].unbind(-1)
+        variables["yaw"] = (("lane", "frame"), yaw.numpy().astype(np.float32), {"units": "degrees, right"})
+        variables["pitch"] = (("lane", "frame"), pitch.numpy().astype(np.float32), {"units": "degrees, up"})
+        variables["x"] = (("lane", "frame"), x.numpy().astype(np.float32), {"units": "monitor, -1 off it"})
+        variables["y"] = (("lane", "frame"), y.numpy().astype(np.float32), {"units": "monitor, -1 off it"})
+        attributes = {"task": self.laboratory.task.name, "frames_per_second": 60}
+        return xr.Dataset(variables, attrs=attributes)
+
+
+def write_recording(recording: xr.Dataset, path: Path) -> None:
+    """Write a recording into one file; a half-written one never takes the place of a whole one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(path.name + ".part")
+    with zarr.storage.ZipStore(part, mode="w") as store:
+        recording.to_zarr(store, zarr_format=3, consolidated=False)
+    part.replace(path)
+
+
+def read_recording(path: Path) -> xr.Dataset:
+    """Read a recording into memory."""
+    if not path.exists():
+        raise FileNotFoundError(f"there is no recording at {path}; `gnomon evaluate RUN --record-lanes 8` makes one")
+    with zarr.storage.ZipStore(path, mode="r") as store:
+        return xr.open_zarr(store, consolidated=False).load()
