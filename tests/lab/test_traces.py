@@ -1,4 +1,4 @@
-"""The four tasks reproduce the recorded Psychlab episodes exactly (`GNOMON_TRACES` names another folder of them)."""
+"""The four tasks reproduce the recorded Psychlab episodes exactly (`GNOMON_TRACES` names another folder)."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Reads recorded Psychlab episodes and replays them: the scripts' own names on one side, ours on the other."""
+"""Reads recorded Psychlab episodes and replays them: the scripts' own names here, ours there."""
 
 import json
 import math
@@ -11,12 +11,18 @@ import torch
 
 from gnomon.lab.screen import describe
 from gnomon.lab.tasks import Bisection, CuedProduction, Discrimination, Outcome, ReadySetGo, Task
-from gnomon.lab.trials import NO_PRODUCTION, PointGaze, Trials
+from gnomon.lab.trials import NO_PRODUCTION, PointGaze, Trials, box_corners
 
 FOLDER = Path(os.environ.get("GNOMON_TRACES", Path(__file__).parents[1] / "data" / "psychlab_traces"))
 TRACES = sorted(FOLDER.glob("*.json"))
 
-OUTCOMES = {Outcome.CORRECT: 1, Outcome.WRONG: 0, Outcome.EARLY: -1, Outcome.TIMEOUT: -1, Outcome.ABORTED: None}
+OUTCOMES = {
+    Outcome.CORRECT: 1,
+    Outcome.WRONG: 0,
+    Outcome.EARLY: -1,
+    Outcome.TIMEOUT: -1,
+    Outcome.ABORTED: None,
+}
 
 # The scripts' settings that say the same as one of ours.
 SAME = {
@@ -65,8 +71,8 @@ SAME = {
 }
 # Settings that the scripts read and never use, or that only concern drawing.
 WITHOUT_EFFECT = {
-    "schema", "canvasSize", "preRenderMaskSize", "animationSizeAsFractionOfScreen", "screenSize", "buttonSize",
-    "interframeInterval", "nPositions", "targetDistance",
+    "schema", "canvasSize", "preRenderMaskSize", "animationSizeAsFractionOfScreen", "screenSize",
+    "buttonSize", "interframeInterval", "nPositions", "targetDistance",
 }  # fmt: skip
 
 
@@ -143,12 +149,14 @@ def replay(trace: dict[str, Any]) -> Replay:
         return {name: torch.tensor([value]) for name, value in conditions(task, next(queue)).items()}
 
     trials = Trials(task, 1, draw)
-    pictures, boxes = [describe(picture) for picture in task.pictures()], task.boxes()
-    result = Replay(display=[[-1, pictures[trials.picture.item()]]])
+    pictures, corners = [describe(picture) for picture in task.pictures()], box_corners(task.boxes())
+    result = Replay(display=[[-1, pictures[int(trials.picture)]]])
+    down = torch.tensor([True])
+    points = torch.tensor([frame[:2] for frame in trace["frames"]], dtype=torch.float64)
     for frame, (x, y, click, _release) in enumerate(trace["frames"]):
-        gaze = PointGaze(torch.tensor([[x, y]], dtype=torch.float64), boxes)
-        done = trials.step(gaze, torch.tensor([bool(click) and x != -1 and y != -1]))
-        picture = pictures[trials.picture.item()]
+        gaze = PointGaze(points[frame : frame + 1], corners)
+        done = trials.step(gaze, down if click and x != -1 and y != -1 else None)
+        picture = pictures[int(trials.picture)]
         if picture != result.display[-1][1]:
             result.display.append([frame, picture])
         if done.reward.item():
@@ -168,7 +176,11 @@ def finished_trials(trials: Trials) -> list[dict]:
         row = dict(zip(columns, whole, strict=True))
         if row["outcome"] == Outcome.CUT_OFF:
             continue
-        trial = {"end_frame": row["end_frame"], "outcome": OUTCOMES[Outcome(row["outcome"])], "reward": reward}
+        trial = {
+            "end_frame": row["end_frame"],
+            "outcome": OUTCOMES[Outcome(row["outcome"])],
+            "reward": reward,
+        }
         started = row.get("first_click_frame", row.get("set_frame", -1))
         if row["production_interval"] != NO_PRODUCTION and started >= 0:
             trial["produced"] = row["production_interval"]

@@ -45,13 +45,20 @@ class Eye:
         self._features = weight.new_empty(size, agent.config.features)
         self._drive = weight.new_empty(size, agent.controller.drive_size)
         self._known = torch.zeros(size, dtype=torch.bool, device=weight.device)
+        self._driven = torch.zeros_like(self._known)
+        self._used = torch.zeros_like(self._known)  # since the last `forget`
 
     @torch.no_grad()
     def look(self, ids: Tensor) -> Tensor:
         """The drive of observations: ids [B] -> [B, D], without gradient."""
         if not self.dedup:
             return self.agent.controller.drive(self._see(ids))
-        self._meet(ids)
+        self._used[ids] = True
+        if not self._driven[ids].all():
+            self._meet(ids)
+            fresh = (self._known & ~self._driven).nonzero().squeeze(1)
+            self._drive[fresh] = self.agent.controller.drive(self._features[fresh])
+            self._driven[fresh] = True
         return self._drive[ids]
 
     @torch.no_grad()
@@ -63,8 +70,31 @@ class Eye:
         return self._features[ids]
 
     def forget(self) -> None:
-        """Drop everything seen so far: call it when the agent's weights have changed."""
+        """Drop everything seen so far: call it when vision has changed.
+
+        What was looked at since the last time will be looked at again, and one large batch is faster than many
+        small ones: it is seen anew at once.
+        """
+        expected, self._used = self._used, torch.zeros_like(self._used)
         self._known.zero_()
+        self._driven.zero_()
+        with torch.no_grad():
+            self._meet(expected.nonzero().squeeze(1))
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Which observations the table holds; to be saved right after `forget`.
+
+        Later, a table filled in other portions may differ in its last bits.
+        """
+        return {"known": self._known.clone()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self._used = state["known"].to(self._known)
+        self.forget()
+
+    def forget_drive(self) -> None:
+        """Keep the features only: call it when the controller has changed and vision has not."""
+        self._driven.zero_()
 
     def _meet(self, ids: Tensor) -> None:
         unknown = ids[~self._known[ids]]
@@ -72,7 +102,6 @@ class Eye:
             unknown = unknown.unique()
             features = self._see(unknown)
             self._features[unknown] = features
-            self._drive[unknown] = self.agent.controller.drive(features)
             self._known[unknown] = True
 
     def _see(self, ids: Tensor) -> Tensor:

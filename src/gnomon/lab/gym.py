@@ -20,19 +20,12 @@ import torch
 from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from gnomon.lab.laboratory import Laboratory, distinct_drawings
-from gnomon.lab.optics import FRAME_COLOUR, GazeLattice, OpticsConfig, monitor_points
-from gnomon.lab.screen import Colour, Picture, paint
+from gnomon.lab.laboratory import Laboratory
+from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import PSYCHLAB, TASKS, ReadySetGo, Task
 from gnomon.lab.tasks.base import FRAMES_PER_SECOND
+from gnomon.lab.view import View
 from gnomon.records.trials import trial_table
-
-VIEW_PIXELS = 400  # side of an `rgb_array` rendering
-TEXT_COLUMNS = 60  # width of an `ansi` rendering, in characters; two rows of the picture share one line
-MARGIN = 0.12  # of the room around the monitor that a view shows, in monitor units
-RING = (0.022, 0.034)  # inner and outer radius of the gaze mark, in monitor units
-HALO = 0.008  # dark rim on either side of the ring, in monitor units
-WHITE, DARK = (255, 255, 255), (20, 20, 20)
 
 Row = dict[str, Any]
 
@@ -80,7 +73,7 @@ class TimingEnv(PicklesLaboratory, gym.Env[np.ndarray, np.int64]):
     the trial table as a dict, without the columns that are null.
 
     ## Rendering
-    `rgb_array`: the whole monitor with the gaze marked by a ring, uint8 [400, 400, 3]. `ansi`: the same as
+    `rgb_array`: the whole monitor with the gaze marked, uint8 [400, 400, 3]. `ansi`: the same as
     coloured text. `human`: writes that text to the terminal on every frame, in real time.
     """
 
@@ -101,7 +94,7 @@ class TimingEnv(PicklesLaboratory, gym.Env[np.ndarray, np.int64]):
         self._seen = self.laboratory.observation  # int64 [1]
 
     def reset(self, *, seed: int | None = None, options: Row | None = None) -> tuple[np.ndarray, Row]:
-        """Begin an episode: the first of the random stream that `seed` starts, or else the present one's next."""
+        """Begin an episode: the first of the random stream that `seed` starts, or the present one's next."""
         super().reset(seed=seed)
         if seed is not None or not self._seeded:
             self.laboratory.restart(laboratory_seed(self.np_random))
@@ -144,8 +137,9 @@ class TimingEnv(PicklesLaboratory, gym.Env[np.ndarray, np.int64]):
 class TimingVectorEnv(PicklesLaboratory, VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     """Many subjects at the same task, at once: see `TimingEnv` for what each of them does and gets.
 
-    A lane whose episode ends begins the next one on the same step (`AutoresetMode.SAME_STEP`): its observation
-    is the new episode's first; `infos["final_obs"]` has the old one's last, and `infos["final_info"]` its info.
+    A lane whose episode ends begins the next one on the same step (`AutoresetMode.SAME_STEP`): its
+    observation is the new episode's first; `infos["final_obs"]` has the old one's last, and
+    `infos["final_info"]` its info.
     """
 
     metadata: ClassVar[dict[str, Any]] = {  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -259,74 +253,6 @@ def finished_trials(laboratory: Laboratory) -> list[Row]:
         return []
     table = trial_table(laboratory.task, whole, real, laboratory.trials.row_columns())
     return [{name: value for name, value in row.items() if value is not None} for row in table.to_dicts()]
-
-
-# What a human sees.
-
-
-def gaze_points(lattice: GazeLattice, gaze: torch.Tensor) -> np.ndarray:
-    """Where gazes (lattice indices [n]) meet the monitor's plane, also beyond its edges: float64 [n, 2]."""
-    yaw, pitch = (angle.deg2rad() for angle in lattice.angles(gaze))
-    x, y = monitor_points(yaw.tan(), pitch.tan() / yaw.cos(), torch.ones_like(yaw))
-    return torch.stack([x, y], dim=-1).numpy()
-
-
-def draw_view(picture: Picture, background: Colour, point: np.ndarray, pixels: int) -> np.ndarray:
-    """The monitor with some room around it and a ring where the gaze falls: uint8 [pixels, pixels, 3].
-
-    A gaze that falls beyond the margin is marked at the margin's edge.
-    """
-    inner = round(pixels / (1 + 2 * MARGIN))
-    edge = (pixels - inner) // 2
-    view = np.empty((pixels, pixels, 3), np.uint8)
-    view[:] = FRAME_COLOUR
-    view[edge : edge + inner, edge : edge + inner] = paint(picture, background, inner)
-    inset = RING[1] + HALO
-    x, y = np.clip(point, inset - MARGIN, 1 + MARGIN - inset)  # monitor units
-    centres = (np.arange(pixels) + 0.5 - edge) / inner  # of the pixels, in monitor units
-    distance = np.hypot(centres[None, :] - x, centres[:, None] - y)
-    soft = 1 / inner  # one pixel, over which the ring's edges fade
-    for (near, far), colour in ((RING[0] - HALO, RING[1] + HALO), DARK), (RING, WHITE):
-        cover = np.clip(np.minimum(distance - near, far - distance) / soft + 0.5, 0, 1)[..., None]
-        view = np.round(view * (1 - cover) + np.array(colour) * cover).astype(np.uint8)
-    return view
-
-
-class View:
-    """A laboratory's observations drawn for humans."""
-
-    def __init__(self, laboratory: Laboratory) -> None:
-        self.task, self.lattice = laboratory.task, laboratory.lattice
-        self._drawings, _ = distinct_drawings(list(laboratory.task.pictures()))
-
-    def image(self, observation_id: int, pixels: int = VIEW_PIXELS) -> np.ndarray:
-        """The whole monitor with the gaze marked: uint8 [pixels, pixels, 3]."""
-        drawing, gaze = divmod(observation_id, self.lattice.count)
-        point = gaze_points(self.lattice, torch.tensor([gaze]))[0]
-        return draw_view(self._drawings[drawing], self.task.background, point, pixels)
-
-    def text(self, observation_id: int) -> str:
-        """The same for a terminal that knows 24-bit colours, with a line that says it in words."""
-        image = self.image(observation_id, TEXT_COLUMNS)
-        lines = []
-        for upper, lower in zip(image[::2], image[1::2], strict=True):
-            cells = (coloured_cell(*colours) for colours in zip(upper, lower, strict=True))
-            lines.append("".join(cells) + "\033[0m")
-        return "\n".join([*lines, self.words(observation_id)])
-
-    def words(self, observation_id: int) -> str:
-        """What is on, and where the gaze is: "fixation, go; gaze 4.2 deg right, 2.1 deg down"."""
-        drawing, gaze = divmod(observation_id, self.lattice.count)
-        yaw, pitch = (float(angle) for angle in self.lattice.angles(gaze))
-        shown = ", ".join(widget.name for widget in self._drawings[drawing]) or "blank"
-        across = f"{abs(yaw):.1f} deg {'left' if yaw < 0 else 'right'}"
-        return f"{shown}; gaze {across}, {abs(pitch):.1f} deg {'down' if pitch < 0 else 'up'}"
-
-
-def coloured_cell(upper: np.ndarray, lower: np.ndarray) -> str:
-    """One character of a terminal whose upper and lower halves have these colours, uint8 [3]."""
-    (r, g, b), (R, G, B) = upper, lower
-    return f"\033[38;2;{r};{g};{b};48;2;{R};{G};{B}m▀"
 
 
 # The ids.

@@ -1,6 +1,6 @@
 """The laboratory: subjects that turn their gaze by actions, in many lanes at once, and what they then see.
 
-Observations are whole numbers: id = drawing * gazes + gaze. `render` turns ids into pixels, and nothing else does.
+Observations are whole numbers: id = drawing * gazes + gaze. Only `render` turns ids into pixels.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,8 @@ from gnomon.lab.screen import Picture
 from gnomon.lab.tasks.base import Task
 from gnomon.lab.trials import Trials
 
-# One action a frame: stay, or one step of the gaze (right, up); tasks with a button add a click, which does not move it.
+# One action a frame: stay, or one step of the gaze (right, up); tasks with a button add a click, which does
+# not move it.
 MOVES = {
     "stay": (0, 0), "right": (1, 0), "up right": (1, 1), "up": (0, 1), "up left": (-1, 1),
     "left": (-1, 0), "down left": (-1, -1), "down": (0, -1), "down right": (1, -1),
@@ -55,8 +56,9 @@ class LatticeGaze:
 class Laboratory:
     """`lanes` subjects at the same task. Everything random comes from one generator seeded with `seed`.
 
-    A lane whose episode ends begins the next one at once: the frame that ends it already shows the new beginning.
-    `stagger` starts each lane's first episode at a random point of its course, so that lanes do not end together.
+    A lane whose episode ends begins the next one at once: the frame that ends it already shows the new
+    beginning. `stagger` starts each lane's first episode at a random point of its course, so that lanes do
+    not end together.
     """
 
     def __init__(
@@ -79,10 +81,13 @@ class Laboratory:
         # The lowest observation id of each picture: int64 [pictures].
         self._first_id = torch.tensor(drawing_of, device=self.device) * self.lattice.count
         self._next_gaze = torch.cat([neighbours(self.lattice, *move) for move in (*MOVES.values(), (0, 0))])
-        self._next_gaze = self._next_gaze.to(self.device)  # int64 [actions * gazes]; the last action is the click
+        self._next_gaze = self._next_gaze.to(
+            self.device
+        )  # int64 [actions * gazes]; the last action is the click
         self._inside = torch.stack([self.lattice.inside(box) for box in task.boxes()]).to(self.device)
         self._on_monitor = self.lattice.on_monitor.to(self.device)
-        self._start_gazes = self.lattice.index(self.lattice.start_columns, 0).to(self.device)
+        columns = self.lattice.start_columns
+        self._start_gazes = self.lattice.index(columns, torch.zeros_like(columns)).to(self.device)
         self._check_reachable()
 
         self.gaze = torch.zeros(lanes, dtype=torch.int64, device=self.device)
@@ -102,11 +107,12 @@ class Laboratory:
 
     def _check_reachable(self) -> None:
         """A box that no gaze of the lattice falls into could never be looked at."""
-        for number, reachable in enumerate(self._inside.any(1).tolist()):
-            if not reachable:
+        gaze_step = self.optics.config.gaze_step
+        for number, (box, inside) in enumerate(zip(self.task.boxes(), self._inside, strict=True)):
+            if not inside.any():
                 raise ValueError(
-                    f"no gaze of the lattice falls into box {number} of {self.task.name} ({self.task.boxes()[number]}); "
-                    f"choose a smaller gaze_step (now {self.optics.config.gaze_step} engine pixels) or a larger box"
+                    f"no gaze of the lattice falls into box {number} of {self.task.name} ({box}); "
+                    f"choose a smaller gaze_step (now {gaze_step} engine pixels) or a larger box"
                 )
 
     @property
@@ -116,7 +122,7 @@ class Laboratory:
 
     def step(self, action: Tensor) -> Frame:
         """Let every lane act once (int [lanes]) and run one frame."""
-        self.gaze = self._next_gaze.index_select(0, action * self.lattice.count + self.gaze)
+        self.gaze = self._next_gaze.index_select(0, self.gaze.add(action, alpha=self.lattice.count))
         click = self._press(action) if self.task.clicks else None
         gaze = LatticeGaze(self.gaze, self._inside, self._on_monitor)
         frame = self.trials.step(gaze, click)
@@ -159,7 +165,11 @@ class Laboratory:
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Continue where `state_dict` was called, in a laboratory built with the same settings."""
         self.trials.load_state_dict(
-            {name.removeprefix("trials."): tensor for name, tensor in state.items() if name.startswith("trials.")}
+            {
+                name.removeprefix("trials."): tensor
+                for name, tensor in state.items()
+                if name.startswith("trials.")
+            }
         )
         self.gaze, self.button = (state[name].to(self.device).clone() for name in ("gaze", "button"))
         self.generator.set_state(state["generator"].cpu())

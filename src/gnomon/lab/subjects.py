@@ -1,9 +1,10 @@
 """Scripted subjects for demos and tests: perfect, noisy, blind to the interval, or random.
 
-They act as an agent does, one action per lane and frame, through the gaze lattice. Being scripted, they may read what
-an agent cannot: the laboratory's clock and the conditions of the trial. A subject decides when to respond (its
-production interval) and which answer to give (long or short); the task's entry in `PLANS` says where and by which
-frame the gaze has to be for that, and the shared steering takes it there, one lattice step a frame.
+They act as an agent does, one action per lane and frame, through the gaze lattice. Being scripted, they may
+read what an agent cannot: the laboratory's clock and the conditions of the trial. A subject decides when to
+respond (its production interval) and which answer to give (long or short); the task's entry in `PLANS` says
+where and by which frame the gaze has to be for that, and the shared steering takes it there, one lattice step
+a frame.
 """
 
 import math
@@ -16,7 +17,14 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from gnomon.lab.laboratory import CLICK, MOVES, Laboratory
-from gnomon.lab.tasks import Bisection, CuedProduction, Discrimination, ReadySetGo, cued_production, ready_set_go
+from gnomon.lab.tasks import (
+    Bisection,
+    CuedProduction,
+    Discrimination,
+    ReadySetGo,
+    cued_production,
+    ready_set_go,
+)
 from gnomon.lab.tasks.base import CROSS_CENTRE, MONITOR_CENTRE, Task
 from gnomon.lab.tasks.choice import ChoiceTask
 from gnomon.lab.tasks.discrimination import LEFT, RIGHT
@@ -55,7 +63,8 @@ class TimingSubject(Subject):
         task = laboratory.task
         if task.name not in PLANS:
             raise ValueError(
-                f"{type(self).__name__} has no plan for the task {task.name!r}; there is one for {', '.join(PLANS)}"
+                f"{type(self).__name__} has no plan for the task {task.name!r}; "
+                f"there is one for {', '.join(PLANS)}"
             )
         self._plan = PLANS[task.name]
         self._steering = Steering(laboratory)
@@ -93,7 +102,7 @@ class TimingSubject(Subject):
         return estimate
 
     def judge(self, estimate: Tensor, long: Tensor) -> Tensor:
-        """Whether it says "long", from its estimates, or from the truth (bool [n]) that it should not know: bool [n]."""
+        """Whether it says "long", by its estimates, or by the truth (bool [n]) it cannot know: bool [n]."""
         usual = usual_intervals(self.laboratory.task)
         return estimate > math.sqrt(usual[0] * usual[-1])
 
@@ -176,11 +185,11 @@ class Plan:
 
 
 PLANS: dict[str, Callable[[Trials, Tensor, Tensor], Plan]] = {}
-"""By task name: (trials, production interval int [lanes], says long bool [lanes]) -> plan, asked anew on every frame."""
+"""By task name: (trials, production interval int [lanes], says long bool [lanes]) -> plan for this frame."""
 
 
 def plan_ready_set_go(trials: Trials, production: Tensor, says_long: Tensor) -> Plan:
-    """Enter Go so many frames after Set; if fixation must be held, rest on the cross until the rule lets go."""
+    """Enter Go so many frames after Set; where fixation must be held, rest on the cross until then."""
     assert isinstance(trials.task, ReadySetGo)
     set_ = trials.event("set")
     held = trials.condition("fixation_hold").bool()
@@ -233,7 +242,7 @@ PLANS |= {
 class Steering:
     """Takes every lane's gaze to a box by the fewest lattice steps, or to its resting place.
 
-    A shortest way into a box meets it only with its last step, so that a box is never entered before its time. Where
+    A shortest way into a box meets it only with its last step, so that none is entered before its time. Where
     boxes come in pairs (one right, one wrong) the way to one leads around the other.
     """
 
@@ -252,7 +261,9 @@ class Steering:
         self._rest = len(boxes)  # its row below the boxes' rows
 
         goal, avoid = torch.cat([inside, rest]), torch.cat([avoid, torch.zeros_like(rest)])
-        steps = steps_to(goal.view(-1, lattice.side, lattice.side), avoid.view(-1, lattice.side, lattice.side))
+        steps = steps_to(
+            goal.view(-1, lattice.side, lattice.side), avoid.view(-1, lattice.side, lattice.side)
+        )
         nearness = torch.stack([distance_to(lattice.points, *point) for point in (*middle, MONITOR_CENTRE)])
         cost = steps + NUDGE * nearness.view_as(steps)
         self._steps = steps.flatten(1).to(laboratory.device)
@@ -265,7 +276,7 @@ class Steering:
         return self._move[box, self.laboratory.gaze]
 
     def follow(self, plan: Plan) -> Tensor:
-        """The actions that carry out a plan, and that lead to the cross where no trial runs: int64 [lanes]."""
+        """The actions that carry out a plan, or lead to the cross where no trial runs: int64 [lanes]."""
         laboratory, trials = self.laboratory, self.laboratory.trials
         frame = trials.now + 1  # the one that comes
         steps = self._steps[plan.box, laboratory.gaze]
@@ -296,7 +307,9 @@ def cheapest_move(cost: Tensor) -> Tensor:
     """Of each gaze's nine moves the one to the lowest cost; float [maps, rows, columns] -> action, int64."""
     rows, columns = cost.shape[1:]
     padded = F.pad(cost, (1, 1, 1, 1), value=2 * UNREACHED)
-    moved = [padded[:, 1 + up : 1 + up + rows, 1 + right : 1 + right + columns] for right, up in MOVES.values()]
+    moved = [
+        padded[:, 1 + up : 1 + up + rows, 1 + right : 1 + right + columns] for right, up in MOVES.values()
+    ]
     return torch.stack(moved).argmin(0)
 
 

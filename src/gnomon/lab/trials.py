@@ -1,8 +1,8 @@
 """Trials on many lanes at once: fixation, trial, pause, episode, frame by frame, for any task.
 
-This layer is told where the gaze falls on the monitor; it knows nothing of lattices, retinas or actions. One frame is,
-in the public engine's order: timers that have run out change the picture, then the gaze or the click is handled, then
-counters advance, then the picture is drawn.
+This layer is told where the gaze falls on the monitor; it knows nothing of lattices, retinas or actions. One
+frame is, in the public engine's order: timers that have run out change the picture, then the gaze or the
+click is handled, then counters advance, then the picture is drawn.
 """
 
 from collections.abc import Sequence
@@ -12,12 +12,12 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box
-from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task, constant
+from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task
 
 NEVER = 2**30  # frame number of an event that is not scheduled
 NO_PRODUCTION = -1
 
-# What `Trials` keeps of each lane from frame to frame; `begin` and `reset` write them, `state_dict` saves them.
+# What `Trials` keeps of each lane from frame to frame; `state_dict` saves it.
 LANE_STATE = (
     "picture", "due", "running", "hover", "away", "off", "episode", "trial", "episode_start", "trial_start",
     "drawn", "tolerance", "level", "successes", "production", "extra_pause",
@@ -34,20 +34,25 @@ class TrialFrame:
 
 
 class PointGaze:
-    """Gaze given as points on the monitor, float64 [lanes, 2]; (-1, -1) is off it."""
+    """Gaze given as points on the monitor, float64 [lanes, 2]; (-1, -1) is off it. See `box_corners`."""
 
-    def __init__(self, points: Tensor, boxes: Sequence[Box]) -> None:
-        self.points = points
-        self.boxes = boxes
+    def __init__(self, points: Tensor, corners: tuple[Tensor, Tensor]) -> None:
         self.on_monitor = (points != -1).all(1)
+        upper_left, lower_right = corners
+        self._inside = ((points >= upper_left) & (points <= lower_right)).all(2)  # [boxes, lanes]
 
     def inside(self, box: int) -> Tensor:
-        return self.boxes[box].contains(self.points[:, 0], self.points[:, 1])
+        return self._inside[box]
 
     def inside_each(self, boxes: Tensor) -> Tensor:
-        edges = tuple((box.left, box.top, box.right, box.bottom) for box in self.boxes)
-        edges = constant(edges, torch.float64, self.points.device)[boxes]  # [lanes, 4]
-        return ((self.points >= edges[:, :2]) & (self.points <= edges[:, 2:])).all(1)
+        return self._inside.gather(0, boxes.long()[None])[0]
+
+
+def box_corners(boxes: Sequence[Box]) -> tuple[Tensor, Tensor]:
+    """The upper left and the lower right corners of boxes, each float64 [boxes, 1, 2]."""
+    upper_left = torch.tensor([[(box.left, box.top)] for box in boxes], dtype=torch.float64)
+    lower_right = torch.tensor([[(box.right, box.bottom)] for box in boxes], dtype=torch.float64)
+    return upper_left, lower_right
 
 
 @dataclass
@@ -74,7 +79,7 @@ class Trials:
     Attributes that tasks read and write, all int32 [lanes] unless said otherwise:
         now         frames run so far, an int common to all lanes
         picture     what the monitor shows
-        due         [1 + events, lanes] frame at which an event happens or happened; row 0 brings back the cross
+        due         [1 + events, lanes] frame at which an event happens or happened; row 0: the cross is back
         running     bool, a trial is under way
         drawn       [conditions, lanes] the conditions of the present trial
         tolerance   float64, how far a response may be off and still be rewarded, in frames
@@ -85,7 +90,9 @@ class Trials:
         extra_pause frames added to the coming pause
     """
 
-    def __init__(self, task: Task, lanes: int, draw: DrawConditions, device: torch.device | str = "cpu") -> None:
+    def __init__(
+        self, task: Task, lanes: int, draw: DrawConditions, device: torch.device | str = "cpu"
+    ) -> None:
         if lanes < 1:
             raise ValueError(f"lanes is {lanes}; a laboratory needs at least 1")
         self.task, self.lanes, self.draw = task, lanes, draw
@@ -130,7 +137,7 @@ class Trials:
     # The frame loop.
 
     def step(self, gaze: Gaze, click: Tensor | None = None) -> TrialFrame:
-        """Run one frame; `click` is bool [lanes], true where the button goes down; None if it does so nowhere."""
+        """Run one frame; `click` is bool [lanes], true where the button goes down (None: nowhere)."""
         self.now += 1
         fired = self.due == self.now  # [1 + events, lanes]
         if fired.any():
@@ -158,7 +165,7 @@ class Trials:
         return self._close(gaze, reward)
 
     def _hovered(self, on_cross: Tensor, pressing: Gaze | None) -> Tensor:
-        """Lanes in which the gaze has now rested on the cross long enough; a click on the monitor stops the count."""
+        """Lanes whose gaze has now rested on the cross long enough; a click on the monitor halts it."""
         hover = torch.where(on_cross, self.hover + 1, 0)
         self.hover = hover if pressing is None else torch.where(pressing.on_monitor, self.hover, hover)
         return on_cross & (self.hover == self.task.frames_to_fixate)
@@ -216,7 +223,7 @@ class Trials:
         self.episode_start[lanes] = self.now + 1
 
     def stagger(self, generator: torch.Generator) -> None:
-        """Put each lane at a random point of its episode, by frames and by trials, as if it had been running."""
+        """Put each lane at a random point of its episode, by frames and by trials, as if long running."""
 
         def below(limit: int) -> Tensor:
             draw = torch.randint(limit, (self.lanes,), generator=generator, device=self.device)
@@ -253,12 +260,14 @@ class Trials:
         return [*fixed, *self.task.conditions, *(f"{name}_frame" for name in self.task.events)]
 
     def take_rows(self) -> tuple[Tensor, Tensor]:
-        """The trials that ended since the last call: int [columns, n], and (tolerance, reward) float64 [2, n]."""
+        """The trials ended since the last call: int [columns, n], and (tolerance, reward) float64 [2, n]."""
         rows, self._rows = self._rows, []
         if not rows:
             columns = len(self.row_columns())
             return torch.zeros(columns, 0, dtype=torch.int32), torch.zeros(2, 0, dtype=torch.float64)
-        return torch.cat([whole for whole, _ in rows], 1).cpu(), torch.cat([real for _, real in rows], 1).cpu()
+        return torch.cat([whole for whole, _ in rows], 1).cpu(), torch.cat(
+            [real for _, real in rows], 1
+        ).cpu()
 
     # Saving and continuing.
 
@@ -273,8 +282,9 @@ class Trials:
         for name in LANE_STATE:
             mine, saved = getattr(self, name), state[name]
             if mine.shape != saved.shape:
-                raise ValueError(f"saved {name} has shape {tuple(saved.shape)}, this laboratory needs {tuple(mine.shape)}")
+                raise ValueError(
+                    f"saved {name} has shape {tuple(saved.shape)}, this laboratory needs {tuple(mine.shape)}"
+                )
             setattr(self, name, saved.to(self.device, mine.dtype).clone())
         self.now = int(state["now"])
         self._rows = [(state["rows"].to(self.device), state["reals"].to(self.device))]
-

@@ -101,9 +101,13 @@ class Actor:
         return Unroll(ids, first, action, log_prob, reward, end, state_before)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Recurrent states, random generator and laboratory: all that the coming unrolls depend on, but the weights."""
+        """Recurrent states, generator, eye and laboratory: all that the coming unrolls depend on, but the weights.
+
+        The agent's weights must be loaded before these are.
+        """
         own = {"first": self.first, "generator": self.generator.get_state()}
         own |= {f"state.{name}": tensor for name, tensor in self.state.items()}
+        own |= {f"eye.{name}": tensor for name, tensor in self.eye.state_dict().items()}
         return own | {f"lab.{name}": tensor for name, tensor in self.laboratory.state_dict().items()}
 
     def load_state_dict(self, saved: dict[str, Tensor]) -> None:
@@ -112,7 +116,7 @@ class Actor:
         self.state = {name: saved[f"state.{name}"].to(tensor) for name, tensor in self.state.items()}
         lab = {name.removeprefix("lab."): tensor for name, tensor in saved.items() if name.startswith("lab.")}
         self.laboratory.load_state_dict(lab)
-        self.eye.forget()
+        self.eye.load_state_dict({"known": saved["eye.known"]})
 
 
 def sample(probabilities: Tensor, generator: torch.Generator) -> Tensor:

@@ -1,7 +1,7 @@
 """Checkpoints: a folder of tensors (safetensors) and counters (JSON), written whole or not at all.
 
     checkpoints/000012/state.safetensors    every tensor the run depends on
-    checkpoints/000012/state.json           counters, and the checksum of the tensors
+    checkpoints/000012/state.json           counters, and the checksum of both
 
 The number grows with every checkpoint. A damaged one is noticed by its checksum and passed over.
 """
@@ -39,22 +39,25 @@ class DamagedCheckpoint(ValueError):
 def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     """Write a checkpoint into `folder`, then delete all but the newest few. Returns the checkpoint's own folder."""
     data = dump_tensors({name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()})
-    counters = {
-        "number": checkpoint.number,
-        "sha256": hashlib.sha256(data).hexdigest(),
-        "counters": checkpoint.counters,
-    }
+    written = {"number": checkpoint.number, "counters": checkpoint.counters}
+    written["sha256"] = checksum(data, checkpoint.number, checkpoint.counters)
     final = folder / f"{checkpoint.number:06d}"
     part = folder / f"{checkpoint.number:06d}.part"
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     write_durably(part / TENSORS, data)
-    write_durably(part / COUNTERS, json.dumps(counters, indent=1).encode())
+    write_durably(part / COUNTERS, json.dumps(written, indent=1).encode())
     shutil.rmtree(final, ignore_errors=True)
     part.rename(final)
     for old in numbered(folder)[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
     return final
+
+
+def checksum(tensors: bytes, number: int, counters: dict[str, Any]) -> str:
+    """One checksum of everything in a checkpoint."""
+    text = json.dumps([number, counters], sort_keys=True)
+    return hashlib.sha256(tensors + text.encode()).hexdigest()
 
 
 def write_durably(path: Path, data: bytes) -> None:
@@ -70,11 +73,11 @@ def read_checkpoint(path: Path) -> Checkpoint:
     try:
         data = (path / TENSORS).read_bytes()
         written = json.loads((path / COUNTERS).read_text())
-        number, checksum, counters = written["number"], written["sha256"], written["counters"]
+        number, expected, counters = written["number"], written["sha256"], written["counters"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DamagedCheckpoint(f"{path} is incomplete ({error})") from None
-    if hashlib.sha256(data).hexdigest() != checksum:
-        raise DamagedCheckpoint(f"{path / TENSORS} is truncated or altered: its checksum differs")
+    if checksum(data, number, counters) != expected:
+        raise DamagedCheckpoint(f"{path} is truncated or altered: its checksum differs")
     try:
         return Checkpoint(number, load_tensors(data), counters)
     except SafetensorError as error:

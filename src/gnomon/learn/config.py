@@ -24,8 +24,8 @@ class LearningConfig:
     """Trajectories of an update."""
     rewards_per_batch: float = 0.0
     """While rewards are rare, batches grow until they hold about this many; 0 keeps them at `batch`."""
-    vision_every_batch: bool = False
-    """Whether vision learns from every batch, or once a round (all lanes, one unroll) from all of them together."""
+    vision_every: int = 8
+    """Updates of the controller and the heads between two of vision, which learns from their summed gradients."""
     discount: float = 0.99
     """Discount per frame."""
     entropy_cost: float = 0.01
@@ -58,7 +58,7 @@ class LearningConfig:
     """Where to compute: cpu, cuda, cuda:1, ..."""
 
     def __post_init__(self) -> None:
-        for name in ("lanes", "unroll", "batch", "frames"):
+        for name in ("lanes", "unroll", "batch", "vision_every", "frames"):
             positive(self, name, at_least=1)
         for name in ("learning_rate", "vision_learning_rate", "adam_epsilon", "clip_norm"):
             positive(self, name)

@@ -1,13 +1,13 @@
 """The learner: turns rounds of unrolls into better weights, with V-trace for the lag between acting and learning.
 
-A round is cut into batches of trajectories. The controller and the heads learn from every batch. Vision either does so
-too, or once a round: its features are then computed once for the round's distinct observations, the batches' gradients
-with respect to them are summed, and one backward pass and one optimiser step follow.
+The controller and the heads learn from every batch of trajectories. Vision, the dear part, learns from every few: until
+then its features are looked up, the batches' gradients with respect to them are summed over distinct observations, and one
+backward pass and one optimiser step follow.
 """
 
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 import torch
@@ -23,6 +23,12 @@ from gnomon.learn.config import LearningConfig
 from gnomon.learn.losses import impala_loss
 
 REWARD_MEMORY = 0.9  # of the running mean reward per trajectory, per round
+
+
+def means(rows: Sequence[Mapping[str, Tensor | float]]) -> dict[str, float]:
+    """The mean of each metric over the rows that have it."""
+    values = {name: [float(row[name]) for row in rows if name in row] for row in rows for name in row}
+    return {name: sum(found) / len(found) for name, found in values.items()}
 
 
 class NotFiniteError(ArithmeticError):
@@ -42,6 +48,7 @@ class Learner:
         self.updates = 0
         self.reward_per_trajectory = 0.0
         self.waiting: Unroll | None = None
+        self._seen: list[tuple[Tensor, Tensor]] = []  # ids [N] and gradients [N, F] that vision has yet to learn from
         self.seconds: dict[str, float] = defaultdict(float)  # spent in "vision" and "controller", for benchmarks
 
     def learn(self, unroll: Unroll, frames: int) -> dict[str, float]:
@@ -55,42 +62,50 @@ class Learner:
         left_over = order[len(batches) * size :]
         self.waiting = unroll.select(left_over) if len(left_over) else None
 
-        totals: dict[str, Tensor] = {}
-        distinct = 0
-        groups = [[lanes] for lanes in batches] if self.config.vision_every_batch else [batches]
-        for group in filter(None, groups):
-            distinct += self._learn_group(unroll, group, progress, totals)
-        means = {name: float(total) / max(1, len(batches)) for name, total in totals.items()}
-        return means | {"distinct": distinct / len(groups), "batch": size, "updates": self.updates}
+        metrics = [self._learn_batch(unroll.select(lanes), progress) for lanes in batches]
+        return means(metrics) | {"batch": size, "updates": self.updates}
 
-    def _learn_group(self, unroll: Unroll, batches: list[Tensor], progress: float, totals: dict[str, Tensor]) -> int:
-        """Look once, learn from every batch, then let vision learn. Returns how many observations were looked at."""
-        lanes = batches[0] if len(batches) == 1 else torch.cat(batches)
-        unroll = unroll if len(lanes) == unroll.lanes and len(batches) > 1 else unroll.select(lanes)
+    @property
+    def at_rest(self) -> bool:
+        """Whether vision has learned from everything so far. Only then may a run be saved: see `Eye`."""
+        return not self._seen
+
+    def _learn_batch(self, unroll: Unroll, progress: float) -> dict[str, Tensor]:
+        """One update of the controller and the heads; every few of them, one of vision."""
         with self._timed("vision"):
             distinct, places = distinct_ids(unroll.ids, self.config.dedup)
             features = self.eye.features(distinct).requires_grad_()
         with self._timed("controller"):
-            for batch in torch.arange(unroll.lanes, device=lanes.device).split(len(batches[0])):
-                loss, metrics = self.loss(unroll.select(batch), features, places[:, batch], progress)
-                loss.backward()
-                metrics["gradient_norm"] = self._step(self.optimiser)
-                self.updates += 1
-                for name, value in metrics.items():
-                    totals[name] = totals.get(name, 0.0) + value
-        with self._timed("vision"):
+            loss, metrics = self.loss(unroll, features, places, progress)
+            loss.backward()
+            metrics["gradient_norm"] = self._step(self.optimiser)
             assert features.grad is not None
-            learn_to_see(self.agent, self.eye.render, distinct, features.grad)
-            norm = self._step(self.vision_optimiser)
-            self.eye.forget()
-            totals["vision_gradient_norm"] = totals.get("vision_gradient_norm", 0.0) + norm * len(batches)
-        return len(distinct)
+            self._seen.append((distinct, features.grad))
+            self.updates += 1
+            self.eye.forget_drive()
+        if len(self._seen) == self.config.vision_every:
+            with self._timed("vision"):
+                metrics |= self._learn_to_see()
+        return metrics
 
-    def loss(self, unroll: Unroll, features: Tensor, places: Tensor, progress: float) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss of a batch; features [N, F] of the round's observations, places [T + 1, B] of each frame's in them."""
+    def _learn_to_see(self) -> dict[str, Tensor]:
+        """One update of vision, from the summed gradients of the batches since the last."""
+        ids, gradient = torch.cat([i for i, _ in self._seen]), torch.cat([g for _, g in self._seen])
+        self._seen = []
+        distinct, places = distinct_ids(ids, self.config.dedup)
+        summed = gradient.new_zeros(len(distinct), gradient.shape[1]).index_add_(0, places, gradient)
+        learn_to_see(self.agent, self.eye.render, distinct, summed)
+        norm = self._step(self.vision_optimiser)
+        self.eye.forget()
+        return {"vision_gradient_norm": norm, "distinct": torch.tensor(len(distinct))}
+
+    def loss(
+        self, unroll: Unroll, features: Tensor, places: Tensor, progress: float
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of a batch; features [N, F] of its observations, places [T + 1, B] of each frame's among them."""
         config = self.config
-        here, places_here = distinct_ids(places, config.dedup)
-        drive = F.embedding(places_here, self.agent.controller.drive(F.embedding(here, features)))  # [T + 1, B, D]
+        # As a lookup, gathering has the fastest backward of all ways to add 50,000 rows into 2,500.
+        drive = F.embedding(places, self.agent.controller.drive(features))  # [T + 1, B, D]
         output, _ = self.agent.unroll(drive, unroll.first, unroll.state)
         return impala_loss(
             output.logits[:-1],
@@ -130,8 +145,8 @@ class Learner:
         """Trajectories of an update: `batch`, doubled while it would see too few rewards, at most a whole round."""
         reward = float(unroll.reward.sum()) / unroll.lanes
         self.reward_per_trajectory += (1 - REWARD_MEMORY) * (reward - self.reward_per_trajectory)
-        size = self.config.batch
-        while size * self.reward_per_trajectory < self.config.rewards_per_batch and 2 * size <= unroll.lanes:
+        size, earned = self.config.batch, max(0.0, self.reward_per_trajectory)  # punishments may outweigh rewards
+        while size * earned < self.config.rewards_per_batch and 2 * size <= unroll.lanes:
             size *= 2
         return size
 

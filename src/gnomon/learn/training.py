@@ -21,7 +21,7 @@ from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.actor import Actor
 from gnomon.learn.checkpoint import Checkpoint, nest, newest_checkpoint, unnest, write_checkpoint
 from gnomon.learn.config import RunConfig
-from gnomon.learn.learner import Learner, NotFiniteError
+from gnomon.learn.learner import Learner, NotFiniteError, means
 from gnomon.records.runs import RunFolder
 from gnomon.records.trials import take_trials
 
@@ -62,25 +62,30 @@ class Trainer:
         self.actor = Actor(self.laboratory, self.agent, eye, acting, length=learning.unroll)
         self.learner = Learner(self.agent, eye, learning, shuffling)
         self.rounds, self.frames, self.number = 0, 0, 0
-        self.minutes = 0.0  # of training before this process
+        self.minutes, self.frames_before = 0.0, 0  # of training before this process
         self._started = time.monotonic()
         self._trials: list[pl.DataFrame] = []  # since the last checkpoint
-        self._metrics: list[dict[str, Any]] = []
+        self._metrics: list[dict[str, Any]] = []  # lines since the last checkpoint
+        self._gathered: list[dict[str, Any]] = []  # rounds since the last line
         self._recent = Recent()
 
     # One round.
 
     def round(self) -> dict[str, Any]:
-        """Act for one unroll in every lane and learn from it."""
-        unroll = self.actor.unroll()
-        self.frames += unroll.frames
-        metrics: dict[str, Any] = self.learner.learn(unroll, self.frames)
+        """Act and learn in turns until vision has learned, too; returns the metrics, averaged over updates."""
+        turns: list[dict[str, float]] = []
+        rewards, frames = 0.0, 0
+        while not turns or not self.learner.at_rest:
+            unroll = self.actor.unroll()
+            self.frames += unroll.frames
+            turns.append(self.learner.learn(unroll, self.frames))
+            rewards, frames = rewards + float(unroll.reward.sum()), frames + unroll.frames
+        self.actor.eye.forget()  # also if all only waited for a batch: a resumed run begins with an empty table
         self.rounds += 1
         trials = take_trials(self.laboratory.trials)
         self._trials.append(trials)
         self._recent.add(trials)
-        metrics["reward_rate"] = 1000 * float(unroll.reward.mean())
-        return metrics
+        return means(turns) | {"reward_rate": 1000 * rewards / frames}
 
     @property
     def minutes_trained(self) -> float:
@@ -88,23 +93,26 @@ class Trainer:
 
     # The whole run.
 
-    def run(self, limits: Limits, report: Callable[[dict[str, Any]], None] = lambda row: None) -> str:
+    def run(
+        self,
+        limits: Limits,
+        report: Callable[[dict[str, Any]], None] = lambda row: None,
+        checkpoint_minutes: float = CHECKPOINT_MINUTES,
+    ) -> str:
         """Train until a limit is reached or somebody interrupts; returns why it stopped."""
         self._started = time.monotonic()
         last_checkpoint = time.monotonic()
         curves = SummaryWriter(str(self.folder.tensorboard), purge_step=self.frames)
-        gathered: list[dict[str, Any]] = []
         self._status("running")
         try:
             with patient_interrupts() as interrupted:
                 while (reason := self._done(limits, interrupted)) is None:
-                    gathered.append(self.round())
-                    row = self._row(gathered[-1:])
-                    report(row)
+                    self._gathered.append(self.round())
+                    report(self._row(self._gathered[-1:]))
                     if self.rounds % LOG_ROUNDS == 0:
-                        self._log(self._row(gathered), curves)
-                        gathered.clear()
-                    if time.monotonic() - last_checkpoint > 60 * CHECKPOINT_MINUTES:
+                        self._log(self._row(self._gathered), curves)
+                        self._gathered.clear()
+                    if time.monotonic() - last_checkpoint > 60 * checkpoint_minutes:
                         self.save()
                         last_checkpoint = time.monotonic()
         except NotFiniteError:
@@ -129,10 +137,8 @@ class Trainer:
 
     def _row(self, gathered: list[dict[str, Any]]) -> dict[str, Any]:
         """Metrics of these rounds, averaged, with counters and scores."""
-        names = gathered[0].keys()
-        means = {name: sum(row[name] for row in gathered) / len(gathered) for name in names}
         counters = {"round": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
-        return counters | means | self._recent.scores()
+        return counters | means(gathered) | self._recent.scores()
 
     def _log(self, row: dict[str, Any], curves: SummaryWriter) -> None:
         self._metrics.append(row)
@@ -149,7 +155,7 @@ class Trainer:
     def save(self) -> None:
         """Write trials, metrics and a checkpoint."""
         self.number += 1
-        trials, self._trials = pl.concat([take_trials(self.laboratory.trials), *self._trials]), []
+        trials, self._trials = pl.concat([*self._trials, take_trials(self.laboratory.trials)]), []
         self.folder.write_trials(self.number, trials)
         self.folder.append_metrics(self._metrics)
         self._metrics = []
@@ -157,19 +163,28 @@ class Trainer:
         tensors = nest("agent", self.agent.state_dict()) | nest("actor", self.actor.state_dict()) | nest("learner", learner)
         tensors |= nest("recent", self._recent.state_dict())
         progress = {"rounds": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
-        write_checkpoint(self.folder.checkpoints, Checkpoint(self.number, tensors, {**progress, "learner": counters}))
+        progress |= {"gathered": self._gathered, "learner": counters}
+        write_checkpoint(self.folder.checkpoints, Checkpoint(self.number, tensors, progress))
         self._status("running")
 
     def load(self) -> list[str]:
-        """Continue from the newest whole checkpoint; returns a line about each damaged one that was passed over."""
-        checkpoint, complaints = newest_checkpoint(self.folder.checkpoints)
+        """Continue from the newest whole checkpoint; returns a line about each damaged one that was passed over.
+
+        A run that ended before its first checkpoint begins again, which gives the same run.
+        """
+        try:
+            checkpoint, complaints = newest_checkpoint(self.folder.checkpoints)
+        except FileNotFoundError:
+            self.folder.cut_back(0, 0)
+            return []
         tensors, counters = checkpoint.tensors, checkpoint.counters
         self.agent.load_state_dict(unnest("agent", tensors))
         self.actor.load_state_dict(unnest("actor", tensors))
         self.learner.load_state_dict(unnest("learner", tensors), counters["learner"])
         self._recent.load_state_dict(unnest("recent", tensors))
         self.number, self.rounds, self.frames = checkpoint.number, counters["rounds"], counters["frames"]
-        self.minutes = counters["minutes"]
+        self.minutes, self.frames_before = counters["minutes"], self.frames
+        self._gathered = counters["gathered"]
         self.folder.cut_back(self.number, self.rounds)
         return complaints
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import torch
 import xarray as xr
-import zarr
 from torch import Tensor
+from zarr.storage import ZipStore
 
 from gnomon.lab.laboratory import Laboratory
 
@@ -64,7 +64,7 @@ def write_recording(recording: xr.Dataset, path: Path) -> None:
     """Write a recording into one file; a half-written one never takes the place of a whole one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    with zarr.storage.ZipStore(part, mode="w") as store:
+    with ZipStore(part, mode="w") as store:
         recording.to_zarr(store, zarr_format=3, consolidated=False)
     part.replace(path)
 
@@ -73,5 +73,5 @@ def read_recording(path: Path) -> xr.Dataset:
     """Read a recording into memory."""
     if not path.exists():
         raise FileNotFoundError(f"there is no recording at {path}; `gnomon evaluate RUN --record-lanes 8` makes one")
-    with zarr.storage.ZipStore(path, mode="r") as store:
+    with ZipStore(path, mode="r") as store:
         return xr.open_zarr(store, consolidated=False).load()

@@ -10,8 +10,10 @@
 """
 
 import json
+import math
 import os
 import platform
+import shutil
 import sys
 import time
 from dataclasses import dataclass
@@ -87,8 +89,11 @@ class RunFolder:
         return pl.concat([pl.read_parquet(part) for part in parts])
 
     def append_metrics(self, rows: list[dict[str, Any]]) -> None:
+        """Add one line per row. JSON has no NaN: what is undefined in a round is null."""
         with (self.path / "metrics.jsonl").open("a") as file:
-            file.writelines(json.dumps(row) + "\n" for row in rows)
+            for row in rows:
+                defined = {name: value if math.isfinite(value) else None for name, value in row.items()}
+                file.write(json.dumps(defined) + "\n")
 
     def read_metrics(self) -> pl.DataFrame:
         """One row per logged round."""
@@ -102,6 +107,9 @@ class RunFolder:
         for part in (self.path / "trials").glob("*.parquet"):
             if int(part.stem) > number:
                 part.unlink()
+        for checkpoint in self.checkpoints.glob("*"):
+            if checkpoint.name.isdigit() and int(checkpoint.name) > number:
+                shutil.rmtree(checkpoint)
         path = self.path / "metrics.jsonl"
         if path.exists():
             lines = path.read_text().splitlines(keepends=True)

@@ -31,10 +31,9 @@ TRUTH_VALUES = ("probe", "fixation_hold", "long")
 
 
 def schema(task: Task | type[Task]) -> pl.Schema:
-    """The columns of a task's trial table: the fixed ones, its conditions, and `<event>_frame` (null if it never came)."""
-    conditions = {
-        name: pl.Boolean() if name in TRUTH_VALUES else pl.Int32() for name in task.conditions if name not in FIXED
-    }
+    """The columns of a task's trial table: the fixed ones, its conditions, `<event>_frame` (null if none)."""
+    own = [name for name in task.conditions if name not in FIXED]
+    conditions = {name: pl.Boolean() if name in TRUTH_VALUES else pl.Int32() for name in own}
     return pl.Schema({**FIXED, **conditions, **{f"{event}_frame": pl.Int32() for event in task.events}})
 
 
@@ -47,9 +46,10 @@ def trial_table(task: Task, whole: Tensor, real: Tensor, columns: list[str]) -> 
         pl.Series("reward", real[1].numpy()),
         pl.col("outcome").replace_strict({int(o): o.name.lower() for o in Outcome}, return_dtype=pl.String),
     )
+    production = pl.col("production_interval")
     produces = pl.lit(bool(task.levels))  # a choice is not a production, and has no tolerance
     missing = [
-        pl.when(produces & (pl.col("production_interval") != NO_PRODUCTION)).then(pl.col("production_interval")),
+        pl.when(produces & (production != NO_PRODUCTION)).then(production),
         pl.when(produces).then(pl.col("tolerance")),
         *(pl.when(pl.col(f"{event}_frame") >= 0).then(pl.col(f"{event}_frame")) for event in task.events),
     ]

@@ -8,6 +8,6 @@ from gnomon.lab.tasks.discrimination import Discrimination
 from gnomon.lab.tasks.ready_set_go import PAPER, PSYCHLAB, ReadySetGo
 
 __all__ = [
-    "PAPER", "PSYCHLAB", "TASKS", "Bisection", "CuedProduction", "Discrimination", "Gaze", "Outcome", "ReadySetGo", "Task",
-    "bisection", "cued_production", "discrimination", "ready_set_go", "register",
+    "PAPER", "PSYCHLAB", "TASKS", "Bisection", "CuedProduction", "Discrimination", "Gaze", "Outcome",
+    "ReadySetGo", "Task", "bisection", "cued_production", "discrimination", "ready_set_go", "register",
 ]  # fmt: skip

@@ -1,7 +1,8 @@
 """What every task shares: its settings, and the few questions the laboratory asks it.
 
-A task is a frozen dataclass of settings plus four methods. It never sees pixels, actions or angles: it is told where
-the gaze falls and answers what is on the monitor and how trials end. All its methods work on many lanes at once.
+A task is a frozen dataclass of settings plus a few methods. It never sees pixels, actions or angles: it is
+told where the gaze falls and answers what is on the monitor and how trials end. All its methods work on many
+lanes at once.
 """
 
 from abc import ABC, abstractmethod
@@ -9,7 +10,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -42,7 +44,10 @@ class Outcome(IntEnum):
 class Gaze(Protocol):
     """Where each lane looks on this frame, and which of the task's boxes that is in."""
 
-    on_monitor: Tensor  # bool [lanes]
+    @property
+    def on_monitor(self) -> Tensor:
+        """Whether each lane looks at the monitor at all: bool [lanes]."""
+        ...
 
     def inside(self, box: int) -> Tensor:
         """Whether each lane looks into this one box: bool [lanes]."""
@@ -58,7 +63,7 @@ Draws = Mapping[str, Tensor]  # condition name -> int [trials that begin]
 
 @dataclass(frozen=True, kw_only=True)
 class Task(ABC):
-    """Settings shared by all tasks. Durations are in frames (60 a second), positions and sizes in monitor units."""
+    """Settings shared by all tasks. Durations are in frames (60 a second), sizes in monitor units."""
 
     pause: int = 60
     """Frames of blank monitor between two trials."""
@@ -89,7 +94,7 @@ class Task(ABC):
 
     name: ClassVar[str]
     events: ClassVar[tuple[str, ...]]
-    """Moments within a trial that have a frame number, scheduled ahead (timers) or stamped when they happen."""
+    """Moments of a trial that have a frame number, scheduled ahead (timers) or stamped when they happen."""
     conditions: ClassVar[tuple[str, ...]]
     """What is drawn for each trial; `sample_interval` is always among it."""
     clicks: ClassVar[bool] = False
@@ -99,7 +104,14 @@ class Task(ABC):
         at_least(self, 0, "pause", "frames_off_monitor")
         at_least(self, 1, "frames_to_fixate", "trials_per_episode")
         if self.episode_seconds <= 0:
-            raise ValueError(f"episode_seconds is {self.episode_seconds}; an episode must last longer than 0 s")
+            raise ValueError(
+                f"episode_seconds is {self.episode_seconds}; an episode must last longer than 0 s"
+            )
+        for name in ("fixation_size", "target_size"):
+            if not 0 < getattr(self, name) <= 1:
+                raise ValueError(
+                    f"{name} is {getattr(self, name)}; it must be above 0 and at most 1, the monitor's side"
+                )
         check_colour("the background", self.background)
         for picture in self.pictures():
             check_picture(picture)
@@ -114,7 +126,9 @@ class Task(ABC):
         return 0
 
     def cross(self) -> Widget:
-        return Widget("fixation", Box.around(*MONITOR_CENTRE, self.fixation_size), self.fixation_colour, "cross")
+        return Widget(
+            "fixation", Box.around(*MONITOR_CENTRE, self.fixation_size), self.fixation_colour, "cross"
+        )
 
     def cross_centre(self) -> Box:
         return Box.around(*MONITOR_CENTRE, self.fixation_size / 2)
@@ -133,7 +147,7 @@ class Task(ABC):
 
     @abstractmethod
     def begin(self, trials: "Trials", lanes: Tensor, drawn: Draws) -> None:
-        """The subject has fixated in these lanes (int [n]): show the first stimulus, schedule what follows."""
+        """The subject has fixated in these lanes (int [n]): show the first stimulus, schedule the rest."""
 
     @abstractmethod
     def change(self, trials: "Trials", fired: Tensor) -> None:
@@ -141,12 +155,12 @@ class Task(ABC):
 
     @abstractmethod
     def respond(self, trials: "Trials", looking: Gaze, pressing: Gaze | None, fired: Tensor) -> Tensor:
-        """Outcomes (int [lanes], 0 = none), from where the gaze rests and where the button goes down, if there is one.
+        """Outcomes (int [lanes], 0 = none), by where the gaze rests and where the button, if any, goes down.
 
-        `fired` (bool [events, lanes]) tells which timers ran out on this frame. Timeouts come before responses.
+        `fired` (bool [events, lanes]) tells which timers ran out on this frame. Timeouts precede responses.
         """
 
-    def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
+    def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:  # noqa: B027 (most need nothing)
         """These trials have ended (int [n]): move curricula, lengthen pauses."""
 
     def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
@@ -159,7 +173,10 @@ class Task(ABC):
 TASKS: dict[str, type[Task]] = {}
 
 
-def register(task: type[Task]) -> type[Task]:
+TaskType = TypeVar("TaskType", bound=type[Task])
+
+
+def register(task: TaskType) -> TaskType:
     """Class decorator: make a task known by its name, to the command line and to the conformance tests."""
     if task.name in TASKS:
         raise ValueError(f"a task named {task.name!r} is registered already")
@@ -204,8 +221,10 @@ def check_intervals(name: str, intervals: tuple[int, ...], length: int | None = 
     if length is not None and len(intervals) != length:
         raise ValueError(f"{name} is {intervals}; this task needs exactly {length}: short, long")
     if any(isinstance(i, bool) or not isinstance(i, int) or i < 1 for i in intervals):
-        raise ValueError(f"{name} is {intervals}; every interval must be a whole number of frames, at least 1")
-    if any(later <= earlier for earlier, later in zip(intervals, intervals[1:], strict=False)):
+        raise ValueError(
+            f"{name} is {intervals}; every interval must be a whole number of frames, at least 1"
+        )
+    if any(later <= earlier for earlier, later in pairwise(intervals)):
         raise ValueError(f"{name} is {intervals}; intervals must be ascending, each listed once")
 
 
@@ -214,7 +233,9 @@ def check_factors(name: str, factors: tuple[float, ...]) -> None:
         raise ValueError(f"{name} is {factors}; give at least one tolerance factor, all above 0")
 
 
-def promote(trials: "Trials", lanes: Tensor, interval: Tensor, success: Tensor, *, steps: int, every: int) -> None:
+def promote(
+    trials: "Trials", lanes: Tensor, interval: Tensor, success: Tensor, *, steps: int, every: int
+) -> None:
     """Tighten the tolerance of an interval by one step after every `every` successes at it.
 
     lanes, interval (index of the curriculum) and success are [n]; `steps` is the number of tolerance factors.

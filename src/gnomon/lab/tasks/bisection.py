@@ -1,4 +1,4 @@
-"""Temporal bisection: was the patch shown for long or for short? Look at its colour if long, at the other if short."""
+"""Temporal bisection: was the patch shown for long? Then look at its colour; if for short, at the other."""
 
 import math
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ STIMULUS, CHOICE = 2, 4  # first pictures: the patch in either colour, then ever
 @register
 @dataclass(frozen=True, kw_only=True)
 class Bisection(ChoiceTask):
-    """Look at the cross; a patch is shown for a long or a short time; two patches appear at the ends of a random axis.
+    """Look at the cross; a patch is shown for long or for short; two appear at the ends of a random axis.
 
     After a long patch look at the one of the same colour, after a short one at the other.
     """
@@ -40,7 +40,11 @@ class Bisection(ChoiceTask):
         super().__post_init__()
 
     def pictures(self) -> Sequence[Picture]:
-        pictures: list[Picture] = [(), (self.cross(),), *(self.stimulus(colour) for colour in self.target_colours)]
+        pictures: list[Picture] = [
+            (),
+            (self.cross(),),
+            *(self.stimulus(colour) for colour in self.target_colours),
+        ]
         ends = self.boxes()[1:]
         for axis in range(self.axes):
             for correct_end in range(2):

@@ -1,4 +1,4 @@
-"""What bisection and discrimination share: a stimulus of some duration, then two squares, one of which is right."""
+"""What bisection and discrimination share: a stimulus that lasts some time, then two squares, one right."""
 
 import math
 from dataclasses import dataclass
@@ -31,6 +31,8 @@ class ChoiceTask(Task):
 
     def __post_init__(self) -> None:
         check_intervals("durations", self.durations, length=2)
+        if len(self.target_colours) != 2:
+            raise ValueError(f"target_colours is {self.target_colours}; this task needs exactly two colours")
         if self.target_distance <= 0:
             raise ValueError(f"target_distance is {self.target_distance}; it must be above 0")
         super().__post_init__()

@@ -26,13 +26,16 @@ if TYPE_CHECKING:
     from gnomon.lab.trials import Trials
 
 TARGET = 1  # its box
-FIRST_PICTURE, SECOND_PICTURE = 2, 4  # before and after the first click; the long interval's picture is one further
+FIRST_PICTURE, SECOND_PICTURE = (
+    2,
+    4,
+)  # before and after the first click; the long interval's picture is one further
 
 
 @register
 @dataclass(frozen=True, kw_only=True)
 class CuedProduction(Task):
-    """Look at the cross; a target appears; click on it, wait for the interval its colour stands for, click again.
+    """Look at the cross; a target appears; click on it, wait as long as its colour says, click again.
 
     The reward is given if the time between the clicks misses the interval by less than a factor of it, which
     tightens with success at that interval and starts anew each episode. A trial without a click goes on.
@@ -97,8 +100,12 @@ class CuedProduction(Task):
     def begin(self, trials: "Trials", lanes: Tensor, drawn: Draws) -> None:
         long = (drawn["sample_interval"] == self.intervals[1]).int()
         trials.picture[lanes] = FIRST_PICTURE + long
-        table = tuple(tuple(factor * interval for interval in self.intervals) for factor in self.tolerance_factors)
-        trials.tolerance[lanes] = constant(table, torch.float64, trials.device)[trials.level[long, lanes], long]
+        table = tuple(
+            tuple(factor * interval for interval in self.intervals) for factor in self.tolerance_factors
+        )
+        trials.tolerance[lanes] = constant(table, torch.float64, trials.device)[
+            trials.level[long, lanes], long
+        ]
 
     def change(self, trials: "Trials", fired: Tensor) -> None:
         """Nothing changes with time alone."""
@@ -127,6 +134,10 @@ class CuedProduction(Task):
         interval = trials.condition("sample_interval")[lanes]
         long = (interval == self.intervals[1]).int()
         success = (outcome == Outcome.CORRECT).int()
-        promote(trials, lanes, long, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote)
+        promote(
+            trials, lanes, long, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote
+        )
         if self.wait_complement:
-            trials.extra_pause[lanes] = (interval - trials.production[lanes]).clamp(min=0) * (outcome != Outcome.TIMEOUT)
+            trials.extra_pause[lanes] = (interval - trials.production[lanes]).clamp(min=0) * (
+                outcome != Outcome.TIMEOUT
+            )

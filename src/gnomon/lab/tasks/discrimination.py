@@ -24,8 +24,8 @@ LEFT, RIGHT = 1, 2  # boxes
 class Discrimination(ChoiceTask):
     """Look at the cross; a stimulus lasts, or two flashes mark, a short or a long time; two squares appear.
 
-    The first target colour stands for short, the second for long. With `random_sides` either may be left or right;
-    without, short is left and long is right.
+    The first target colour stands for short, the second for long. With `random_sides` either may be left or
+    right; without, short is left and long is right.
     """
 
     duration_spread: tuple[float, float] = (0.0, 0.0)
@@ -42,13 +42,16 @@ class Discrimination(ChoiceTask):
     conditions: ClassVar[tuple[str, ...]] = ("sample_interval", "long", "correct_side")
 
     def __post_init__(self) -> None:
-        if min(self.duration_spread) < 0:
-            raise ValueError(f"duration_spread is {self.duration_spread}; a standard deviation is not below 0")
+        super().__post_init__()
+        if len(self.duration_spread) != 2 or min(self.duration_spread) < 0:
+            raise ValueError(
+                f"duration_spread is {self.duration_spread}; give two standard deviations, not below 0"
+            )
         if self.flash is not None and not 1 <= self.flash < self.durations[0] / 2:
             raise ValueError(
-                f"flash is {self.flash}; two flashes of at least 1 frame must fit into {self.durations[0]} frames"
+                f"flash is {self.flash}; two flashes of at least 1 frame must fit into "
+                f"{self.durations[0]} frames"
             )
-        super().__post_init__()
 
     def pictures(self) -> Sequence[Picture]:
         choices: list[Picture] = []
@@ -69,7 +72,11 @@ class Discrimination(ChoiceTask):
         spread = constant(self.duration_spread, torch.float32, generator.device)[long]
         side = chance(0.5, count, generator) if self.random_sides else long
         # A timer of a fraction of a frame rings on the next whole one.
-        return {"sample_interval": (mean + spread * noise).ceil().clamp(min=1).int(), "long": long, "correct_side": side}
+        return {
+            "sample_interval": (mean + spread * noise).ceil().clamp(min=1).int(),
+            "long": long,
+            "correct_side": side,
+        }
 
     def begin(self, trials: "Trials", lanes: Tensor, drawn: Draws) -> None:
         trials.picture[lanes] = STIMULUS

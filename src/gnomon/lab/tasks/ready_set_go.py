@@ -1,4 +1,4 @@
-"""Ready-Set-Go: reproduce the interval between Ready and Set by looking at Go as long after Set (interval reproduction)."""
+"""Ready-Set-Go (interval reproduction): look at Go as long after Set as Set came after Ready."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,10 +37,10 @@ CROSS_ON, GO_ON, READY_ON, SET_ON = 1, 2, 4, 8
 @register
 @dataclass(frozen=True, kw_only=True)
 class ReadySetGo(Task):
-    """Look at the cross; Go appears; Ready flashes, then Set; look at Go when the same interval has passed again.
+    """Look at the cross; Go appears; Ready flashes, then Set; look at Go when as much time has passed again.
 
-    A response before Set ends the trial. The reward is given if |t_p - t_s| < gamma (alpha + beta t_s), where gamma
-    tightens with success at that interval and starts anew each episode.
+    A response before Set ends the trial. The reward is given if |t_p - t_s| < gamma (alpha + beta t_s), where
+    gamma tightens with success at that interval and starts anew each episode.
     """
 
     intervals: tuple[int, ...] = (10, 20, 30, 40, 50, 60, 70, 80, 90, 100)
@@ -85,8 +85,12 @@ class ReadySetGo(Task):
         if self.probe_intervals or self.probe_probability:
             check_intervals("probe_intervals", self.probe_intervals)
         check_probability(self, "probe_probability", "hold_probability")
-        if not self.foreperiods or any(frames < 0 for frames in self.foreperiods):
-            raise ValueError(f"foreperiods is {self.foreperiods}; give at least one, none below 0 frames")
+        if not self.foreperiods or any(
+            not isinstance(frames, int) or frames < 0 for frames in self.foreperiods
+        ):
+            raise ValueError(
+                f"foreperiods is {self.foreperiods}; give at least one, in whole frames, none below 0"
+            )
         at_least(self, 1, "flash", "rewards_to_promote")
         at_least(self, 0, "hold_frames")
         check_factors("tolerance_factors", self.tolerance_factors)
@@ -145,12 +149,18 @@ class ReadySetGo(Task):
         set_ = ready + drawn["sample_interval"]
         flash = max(self.flash, 1)
         timeout = torch.full_like(ready, self.timeout)
-        after = {"ready": ready, "ready_off": ready + flash, "set": set_, "set_off": set_ + flash, "timeout": timeout}
+        after = {
+            "ready": ready,
+            "ready_off": ready + flash,
+            "set": set_,
+            "set_off": set_ + flash,
+            "timeout": timeout,
+        }
         trials.schedule(lanes, after)
         trials.tolerance[lanes] = self._tolerance(trials, lanes, drawn)
 
     def _tolerance(self, trials: "Trials", lanes: Tensor, drawn: Draws) -> Tensor:
-        """gamma (alpha + beta t_s) of trials that begin, in double precision as in the script: float64 [n]."""
+        """gamma (alpha + beta t_s) of trials that begin, in double precision as the script: float64 [n]."""
         interval = drawn["sample_interval"]
         gamma = constant(self.tolerance_factors, torch.float64, trials.device)
         gamma = gamma[trials.level[self._curriculum(interval), lanes]]
@@ -164,7 +174,9 @@ class ReadySetGo(Task):
 
     def change(self, trials: "Trials", fired: Tensor) -> None:
         # Each event comes once in a trial, so that adding and taking away bits is all there is to do.
-        bits = constant(((READY_ON,), (-READY_ON,), (SET_ON,), (-SET_ON - CROSS_ON,), (0,)), torch.int32, trials.device)
+        bits = constant(
+            ((READY_ON,), (-READY_ON,), (SET_ON,), (-SET_ON - CROSS_ON,), (0,)), torch.int32, trials.device
+        )
         trials.picture += (fired * bits).sum(0, dtype=torch.int32)
 
     def respond(self, trials: "Trials", looking: Gaze, pressing: Gaze | None, fired: Tensor) -> Tensor:
@@ -185,7 +197,9 @@ class ReadySetGo(Task):
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
         success = (outcome == Outcome.CORRECT) * (1 - trials.condition("probe")[lanes])
         interval = self._curriculum(trials.condition("sample_interval")[lanes])
-        promote(trials, lanes, interval, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote)
+        promote(
+            trials, lanes, interval, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote
+        )
 
     def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
         reward = super().reward(trials, lanes, outcome)
@@ -198,6 +212,10 @@ PAPER = ReadySetGo()
 """The paper's task: intervals of 10 to 100 frames, a short foreperiod, no probes in training."""
 
 PSYCHLAB = ReadySetGo(
-    intervals=(200, 300), probe_intervals=(25, 375), probe_probability=0.08, reward_probes=True, foreperiods=(110,)
+    intervals=(200, 300),
+    probe_intervals=(25, 375),
+    probe_probability=0.08,
+    reward_probes=True,
+    foreperiods=(110,),
 )
 """The public script's defaults."""

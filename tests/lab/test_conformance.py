@@ -1,0 +1,286 @@
+"""What every task must keep to, whatever it is about. A task is covered by being registered."""
+
+import ast
+import inspect
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import fifth_task
+import polars as pl
+import pytest
+import safetensors.torch
+import torch
+from wandering import WanderingSubject
+
+from gnomon.lab import subjects
+from gnomon.lab.laboratory import Laboratory, distinct_drawings
+from gnomon.lab.screen import check_picture, paint
+from gnomon.lab.tasks import PSYCHLAB, TASKS, Bisection, CuedProduction, Discrimination, ReadySetGo, Task
+from gnomon.records.trials import schema, take_trials
+
+KINDS = dict(TASKS)
+del TASKS[fifth_task.DelayedLook.name]  # the other tests count on the four that ship
+
+# Short episodes of short trials, so that a few hundred frames hold every kind of end.
+BUSY: dict[str, Any] = {"pause": 4, "trials_per_episode": 3, "episode_seconds": 4.0, "frames_off_monitor": 12}
+
+CASES: dict[str, Task] = {
+    **{name: kind() for name, kind in KINDS.items()},
+    **{f"{name}, busy": kind(**BUSY) for name, kind in KINDS.items()},
+    "psychlab": PSYCHLAB,
+    "ready_set_go, probes and hold": ReadySetGo(
+        **BUSY, intervals=(5, 9), probe_intervals=(3,), probe_probability=0.3, hold_probability=0.5,
+        hold_frames=2, foreperiods=(0, 6), tolerance_factors=(1.5, 0.5),
+    ),
+    "cued_production, slow fixation": CuedProduction(
+        **BUSY, intervals=(4, 9), frames_to_fixate=3, wait_complement=True, fixation_reward=0.25,
+        timeout_factor=2.5,
+    ),
+    "bisection, three axes": Bisection(**BUSY, durations=(3, 8), axes=3, incorrect_reward=-0.5),
+    "discrimination, two flashes": Discrimination(
+        **BUSY, durations=(9, 20), duration_spread=(1.0, 2.0), flash=4,
+    ),
+}  # fmt: skip
+LANES, FRAMES = 64, 160
+
+every_case = pytest.mark.parametrize("case", CASES)
+every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+
+
+@dataclass
+class Episodes:
+    """Some frames of a task. All [frames, lanes]; gaze and picture are those at the end of a frame."""
+
+    action: torch.Tensor
+    observation: torch.Tensor
+    reward: torch.Tensor
+    episode_end: torch.Tensor
+    gaze: torch.Tensor
+    picture: torch.Tensor
+    trials: pl.DataFrame
+    unfinished: int  # trials that still run
+
+
+def run(laboratory: Laboratory, actions: Iterable[torch.Tensor]) -> Episodes:
+    """Run the laboratory with these actions, one [lanes] for each frame."""
+    log = []
+    for action in actions:
+        frame = laboratory.step(action)
+        picture = laboratory.trials.picture.clone()
+        log.append(
+            (action, frame.observation, frame.reward, frame.episode_end, laboratory.gaze.clone(), picture)
+        )
+    columns = [torch.stack(column) for column in zip(*log, strict=True)]
+    unfinished = int(laboratory.trials.running.sum())
+    return Episodes(*columns, trials=take_trials(laboratory.trials), unfinished=unfinished)
+
+
+@lru_cache(maxsize=len(CASES))
+def usual_episodes(case: str) -> Episodes:
+    laboratory = Laboratory(CASES[case], lanes=LANES, seed=1)
+    subject = WanderingSubject(laboratory)
+    return run(laboratory, (subject.act() for _ in range(FRAMES)))
+
+
+@every_case
+def test_equal_seeds_give_equal_episodes_and_saving_changes_nothing(case: str):
+    laboratory, expected = Laboratory(CASES[case], lanes=LANES, seed=1), usual_episodes(case)
+    for number, action in enumerate(expected.action):
+        frame = laboratory.step(action)
+        assert torch.equal(frame.observation, expected.observation[number])
+        assert torch.equal(frame.reward, expected.reward[number])
+        assert torch.equal(frame.episode_end, expected.episode_end[number])
+        if number % 40 == 0:
+            for tensor in laboratory.state_dict().values():
+                tensor.zero_()  # what was saved is a copy
+    assert take_trials(laboratory.trials).equals(expected.trials)
+
+
+@every_case
+def test_other_seeds_give_other_episodes(case: str):
+    expected = usual_episodes(case)
+    other = run(Laboratory(CASES[case], lanes=LANES, seed=2), expected.action[:30])
+    assert not torch.equal(other.observation, expected.observation[:30])
+
+
+@every_case
+def test_a_saved_state_continues_identically(case: str):
+    begun = Laboratory(CASES[case], lanes=LANES, seed=1)
+    for action in usual_episodes(case).action[:80]:
+        begun.step(action)
+    assert begun.trials.running.any(), "this is to be a save in the middle of a trial"
+    saved = safetensors.torch.save(begun.state_dict())
+    actions = usual_episodes(case).action[80:].flip(0)
+    expected = run(begun, actions)
+    resumed = Laboratory(CASES[case], lanes=LANES, seed=99)
+    resumed.step(actions[0])
+    resumed.load_state_dict(safetensors.torch.load(saved))
+    continued = run(resumed, actions)
+    for name in ("observation", "reward", "episode_end", "gaze", "picture"):
+        assert torch.equal(getattr(continued, name), getattr(expected, name)), name
+    assert continued.trials.equals(expected.trials)
+    assert torch.equal(resumed.generator.get_state(), begun.generator.get_state())
+
+
+@every_case
+def test_everything_stays_within_its_bounds(case: str):
+    laboratory, episodes = Laboratory(CASES[case]), usual_episodes(case)
+    lattice = laboratory.lattice
+    assert 0 <= episodes.gaze.min() <= episodes.gaze.max() < lattice.count
+    assert 0 <= episodes.picture.min() <= episodes.picture.max() < len(CASES[case].pictures())
+    assert 0 <= episodes.observation.min() <= episodes.observation.max() < laboratory.observations
+    assert torch.equal(episodes.observation % lattice.count, episodes.gaze)
+    assert episodes.reward.isfinite().all()
+    for coordinate in (episodes.gaze % lattice.side, episodes.gaze // lattice.side):
+        moved = (coordinate[1:] - coordinate[:-1]).abs()
+        assert (moved[~episodes.episode_end[1:]] <= 1).all(), (
+            "a gaze may turn one step a frame within an episode"
+        )
+
+
+@every_case
+def test_the_trial_table_keeps_to_its_schema(case: str):
+    task, table = CASES[case], usual_episodes(case).trials
+    assert table.schema == schema(task)
+    assert len(table) >= 5, "too few trials to tell"
+    assert set(table["task"]) == {task.name}
+    whole = ["lane", "episode", "trial", "sample_interval", "outcome", "reward", "start_frame", "end_frame"]
+    assert table.select(whole).null_count().sum_horizontal().item() == 0
+    assert (table["sample_interval"] >= 1).all()
+    assert (table["tolerance"].is_null() != bool(task.levels)).all(), (
+        "a tolerance belongs to what has a curriculum"
+    )
+    answered = table["outcome"].is_in(["correct", "wrong"])
+    assert (table["production_interval"].is_not_null() == (answered & bool(task.levels))).all()
+
+
+@every_case
+def test_frames_of_a_trial_are_in_order(case: str):
+    task, table = CASES[case], usual_episodes(case).trials
+    assert (table["start_frame"] >= 0).all()
+    assert (table["start_frame"] < table["end_frame"]).filter(table["outcome"] != "cut_off").all()
+    for event in task.events:
+        within = pl.col(f"{event}_frame").is_between(pl.col("start_frame"), pl.col("end_frame"))
+        assert table.select(within.all()).item(), f"{event} lies outside its trial"
+
+
+@every_case
+def test_no_trial_is_lost(case: str):
+    """Lanes count episodes, episodes trials, both without a gap, and one trial ends before the next."""
+    task, episodes = CASES[case], usual_episodes(case)
+    assert set(episodes.trials["lane"]) <= set(range(LANES))
+    for (lane,), rows in episodes.trials.group_by("lane"):
+        ends = int(episodes.episode_end[:, lane].sum())
+        assert rows["episode"].is_sorted()
+        assert all(episode <= ends for episode in rows["episode"])
+        for _, episode in rows.group_by("episode"):
+            assert episode["trial"].to_list() == list(range(len(episode)))
+            frames = episode.select("start_frame", "end_frame").rows()
+            assert all(end + task.pause <= start for (_, end), (start, _) in pairwise(frames))
+            assert "cut_off" not in episode["outcome"][:-1]
+    begun = len(episodes.trials) + episodes.unfinished
+    paid = float(episodes.trials["reward"].sum()) + task.fixation_reward * begun
+    assert float(episodes.reward.double().sum()) == pytest.approx(paid)
+
+
+@every_case
+def test_pictures_are_valid_and_drawn_once(case: str):
+    task = CASES[case]
+    pictures = list(task.pictures())
+    assert pictures[:2] == [(), (task.cross(),)], "the first picture is blank, the second the cross alone"
+    assert task.boxes()[0] == task.cross_centre(), "the first box is the centre of the cross"
+    for picture in pictures:
+        check_picture(picture)
+    drawings, number_of = distinct_drawings(pictures)
+    looks = [paint(drawing, task.background, 64).tobytes() for drawing in drawings]
+    assert len(set(looks)) == len(looks)
+    assert [looks[n] for n in number_of] == [
+        paint(picture, task.background, 64).tobytes() for picture in pictures
+    ]
+
+
+@every_kind
+def test_conditions_are_what_the_task_declares(kind: type[Task]):
+    task = kind()
+    assert "sample_interval" in task.conditions
+    for count in (0, 7):
+        draws = task.draw(count, torch.Generator().manual_seed(0))
+        assert set(draws) == set(task.conditions)
+        assert all(len(values) == count and not values.is_floating_point() for values in draws.values())
+
+
+@every_kind
+def test_task_and_settings_are_documented(kind: type[Task]):
+    assert kind.__doc__, f"{kind.__name__} needs a docstring that says what the subject has to do"
+    assert not kind.__doc__.startswith(f"{kind.__name__}("), (
+        f"{kind.__name__} has only dataclass's own docstring"
+    )
+    documented = {
+        name for owner in kind.__mro__ if issubclass(owner, Task) for name in documented_settings(owner)
+    }
+    missing = {field.name for field in fields(kind)} - documented
+    assert not missing, f"settings of {kind.__name__} without a docstring below them: {sorted(missing)}"
+
+
+def documented_settings(owner: type[Task]) -> list[str]:
+    """Names of the class's own settings that are followed by a string."""
+    (definition,) = ast.parse(inspect.getsource(owner)).body
+    assert isinstance(definition, ast.ClassDef)
+    return [
+        statement.target.id
+        for statement, following in pairwise(definition.body)
+        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
+        and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
+        and isinstance(following.value.value, str)
+    ]  # fmt: skip
+
+
+def test_the_cases_hold_every_kind_of_end():
+    """The checks above see trials that end in every way, episodes that end in every way, and a fifth task."""
+    tables = [usual_episodes(case).trials for case in CASES]
+    assert {outcome for table in tables for outcome in table["outcome"]} == {
+        "correct", "wrong", "early", "timeout", "aborted", "cut_off",
+    }  # fmt: skip
+    assert "delayed_look" in CASES
+    assert "delayed_look" not in TASKS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undocumented(ReadySetGo):
+    """A task with a setting that says nothing about itself."""
+
+    secret: int = 0
+
+
+def test_an_undocumented_setting_is_noticed():
+    with pytest.raises(AssertionError, match="secret"):
+        test_task_and_settings_are_documented(Undocumented)
+
+
+# docs/adding-a-task.md shows the fifth task
+
+
+GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-task.md"
+
+
+def test_the_guide_is_true(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+    task, trial_run, plan = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
+    assert task == Path(fifth_task.__file__).read_text()
+    assert len(task.splitlines()) < 40
+    names = dict(vars(fifth_task))
+    exec(trial_run, names)
+    assert "delayed_look" in capsys.readouterr().out
+    monkeypatch.setattr(subjects, "PLANS", dict(subjects.PLANS))  # what the guide adds goes with the test
+    exec(plan, names)
+    laboratory = Laboratory(fifth_task.DelayedLook(), lanes=20)
+    subject = subjects.PerfectSubject(laboratory)
+    for _ in range(120):
+        laboratory.step(subject.act())
+    outcomes = take_trials(laboratory.trials)["outcome"]
+    assert len(outcomes) >= 20
+    assert set(outcomes) == {"correct"}

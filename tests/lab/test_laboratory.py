@@ -1,0 +1,315 @@
+"""The laboratory's frame loop: lanes keep to themselves, episodes end when they should, the gaze obeys."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from wandering import WanderingSubject
+
+from gnomon.lab.laboratory import CLICK, MOVES, Frame, Laboratory, distinct_drawings
+from gnomon.lab.optics import START_YAW, OpticsConfig
+from gnomon.lab.subjects import PerfectSubject
+from gnomon.lab.tasks import Bisection, CuedProduction, Discrimination, ReadySetGo, Task
+from gnomon.records.trials import take_trials
+
+STAY, UP, LEFT = (list(MOVES).index(name) for name in ("stay", "up", "left"))
+LANES = 512
+TRIALS_DRAWN = 64  # conditions drawn ahead for every lane
+
+
+# A batch of 512 lanes against batches of one
+
+frames = st.integers(2, 9)
+lengths = st.lists(frames, min_size=2, max_size=2, unique=True).map(lambda pair: tuple(sorted(pair)))
+factors = st.sampled_from([(1.0,), (2.5, 1.5, 1.0), (0.8, 0.3)])
+shared: dict[str, Any] = {
+    "pause": st.integers(0, 6),
+    "frames_to_fixate": st.integers(1, 3),
+    "trials_per_episode": st.integers(1, 4),
+    "episode_seconds": st.sampled_from([0.9, 2.0, 300.0]),
+    "frames_off_monitor": st.sampled_from([0, 3, 300]),
+    "fixation_reward": st.sampled_from([0.0, 0.25]),
+    "incorrect_reward": st.sampled_from([0.0, -0.5]),
+}
+tasks = st.one_of(
+    st.builds(
+        ReadySetGo,
+        **shared,
+        intervals=lengths,
+        probe_intervals=st.just((4,)),
+        probe_probability=st.sampled_from([0.0, 0.5]),
+        reward_probes=st.booleans(),
+        hold_probability=st.sampled_from([0.0, 0.5]),
+        hold_frames=st.integers(0, 4),
+        foreperiods=st.just((0, 5)),
+        flash=st.integers(1, 4),
+        base_tolerance=st.sampled_from([2.0, 8.0]),
+        tolerance_factors=factors,
+        timeout_factor=st.sampled_from([3.0, 9.0]),
+    ),
+    st.builds(
+        CuedProduction, **shared, intervals=lengths, tolerance_factors=factors, wait_complement=st.booleans()
+    ),
+    st.builds(Bisection, **shared, durations=lengths, axes=st.sampled_from([1, 4, 12])),
+    st.builds(
+        Discrimination,
+        **shared,
+        durations=lengths,
+        duration_spread=st.sampled_from([(0.0, 0.0), (1.0, 2.0)]),
+        random_sides=st.booleans(),
+    ),
+)
+
+
+@dataclass
+class Injected:
+    """Conditions drawn ahead, trial by trial, for each of the lanes that a laboratory runs."""
+
+    conditions: dict[str, torch.Tensor]  # each int [lanes, trials]
+    lanes: torch.Tensor
+    trial: torch.Tensor = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.trial = torch.zeros(len(self.lanes), dtype=torch.int64)
+
+    def __call__(self, begun: torch.Tensor) -> dict[str, torch.Tensor]:
+        trial = self.trial[begun]
+        self.trial[begun] += 1
+        return {name: values[self.lanes[begun], trial] for name, values in self.conditions.items()}
+
+
+def draw_ahead(task: Task, seed: int) -> dict[str, torch.Tensor]:
+    draws = task.draw(LANES * TRIALS_DRAWN, torch.Generator().manual_seed(seed))
+    return {name: values.view(LANES, TRIALS_DRAWN) for name, values in draws.items()}
+
+
+@dataclass
+class Log:
+    """What 512 lanes did, frame by frame, and where they looked before the first frame."""
+
+    start: torch.Tensor
+    actions: list[torch.Tensor] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    gazes: list[torch.Tensor] = field(default_factory=list)
+
+
+def run_batch(
+    task: Task, conditions: dict[str, torch.Tensor], seed: int, count: int
+) -> tuple[Log, Laboratory]:
+    batch = Laboratory(task, lanes=LANES, seed=seed)
+    batch.trials.draw = Injected(conditions, torch.arange(LANES))
+    subject = WanderingSubject(batch, seed)
+    log = Log(batch.gaze.clone())
+    for _ in range(count):
+        log.actions.append(subject.act())
+        log.frames.append(batch.step(log.actions[-1]))
+        log.gazes.append(batch.gaze.clone())
+    return log, batch
+
+
+def check_alone(single: Laboratory, lane: int, log: Log, conditions: dict[str, torch.Tensor]) -> None:
+    """Run one lane of the log in a laboratory of its own; everything must be as it was among the others."""
+    single.restart(0)
+    single.trials.draw = Injected(conditions, torch.tensor([lane]))
+    single.gaze = log.start[lane : lane + 1].clone()
+    for action, expected, gaze in zip(log.actions, log.frames, log.gazes, strict=True):
+        alone = single.step(action[lane : lane + 1])
+        if alone.episode_end.item():
+            single.gaze = gaze[lane : lane + 1].clone()  # where an episode begins is drawn as well
+        mine = (single.gaze, single.observation, alone.final_observation, alone.reward, alone.timed_out)
+        theirs = (gaze, expected.observation, expected.final_observation, expected.reward, expected.timed_out)
+        assert alone.episode_end.item() == expected.episode_end[lane].item()
+        assert [value.item() for value in mine] == [value[lane].item() for value in theirs]
+
+
+@settings(deadline=None, derandomize=True, max_examples=8)
+@given(tasks, st.integers(0, 2**31))
+def test_a_lane_among_512_behaves_as_if_alone(task: Task, seed: int):
+    conditions = draw_ahead(task, seed)
+    log, batch = run_batch(task, conditions, seed, count=100)
+    trials = take_trials(batch.trials)
+    assert len(trials) > 20, "too little happens to compare"
+    single = Laboratory(task)
+    busiest = trials["lane"].value_counts(sort=True)["lane"][:2].to_list()
+    for lane in {seed % LANES, *busiest}:
+        check_alone(single, lane, log, conditions)
+        rows = take_trials(single.trials).drop("lane")
+        assert rows.equals(trials.filter(trials["lane"] == lane).drop("lane"))
+
+
+def test_each_of_512_lanes_behaves_as_if_alone():
+    task = CuedProduction(
+        intervals=(2, 4), pause=2, fixation_size=0.9, target_size=0.7, target_location=(0.5, 0.5)
+    )
+    conditions = draw_ahead(task, 5)
+    log, batch = run_batch(task, conditions, seed=5, count=7)
+    assert len(take_trials(batch.trials)) > 50, "too little happens to compare"
+    single = Laboratory(task)
+    for lane in range(LANES):
+        check_alone(single, lane, log, conditions)
+
+
+# The gaze
+
+
+def lane(laboratory: Laboratory, *actions: int) -> list[Frame]:
+    return [laboratory.step(torch.tensor([action])) for action in actions]
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8])
+def test_each_action_turns_the_gaze_one_step(dtype: torch.dtype):
+    laboratory = Laboratory(CuedProduction(), OpticsConfig(gaze_step=10), lanes=10)
+    laboratory.gaze[:] = laboratory.lattice.index(3, -4)
+    laboratory.step(torch.arange(10).to(dtype))
+    expected = [laboratory.lattice.index(3 + right, -4 + up) for right, up in (*MOVES.values(), (0, 0))]
+    assert laboratory.gaze.tolist() == expected
+    assert laboratory.actions == (*MOVES, "click")
+
+
+def test_the_border_of_the_lattice_stops_the_gaze():
+    laboratory = Laboratory(ReadySetGo(), lanes=9)
+    lattice, reach = laboratory.lattice, laboratory.lattice.reach
+    laboratory.gaze[:] = lattice.index(-reach, reach)
+    laboratory.step(torch.arange(9))
+    expected = [
+        lattice.index(max(-reach, -reach + right), min(reach, reach + up)) for right, up in MOVES.values()
+    ]
+    assert laboratory.gaze.tolist() == expected
+
+
+def test_episodes_begin_level_with_a_yaw_drawn_within_22_5_degrees():
+    laboratory = Laboratory(ReadySetGo(), lanes=2000)
+    yaw, pitch = laboratory.lattice.angles(laboratory.gaze)
+    assert (pitch == 0).all()
+    assert set(yaw.unique().tolist()) == {i * 2.112 for i in range(-10, 11)}  # 10 steps are 21.12 deg
+    assert yaw.abs().max() <= START_YAW
+    assert yaw.mean().abs() < 0.9  # its s.d. is 12.8 deg, so that of the mean of 2,000 is 0.29
+
+
+def test_a_box_out_of_the_gazes_reach_is_refused():
+    with pytest.raises(ValueError, match=r"box 1 of ready_set_go.*gaze_step \(now 20 engine pixels\)"):
+        Laboratory(ReadySetGo(target_size=0.02, centre=(0.495, 0.3)))
+    with pytest.raises(ValueError, match=r"lanes is 0"):
+        Laboratory(ReadySetGo(), lanes=0)
+
+
+# Observations
+
+
+def test_an_observation_tells_drawing_and_gaze_and_not_which_square_is_right():
+    task = Discrimination(durations=(2, 4))
+    drawings, number_of = distinct_drawings(list(task.pictures()))
+    assert len(drawings) == 5  # blank, cross, stimulus, short left, short right
+    assert number_of == [0, 1, 2, 3, 4, 4, 3]
+    laboratory = Laboratory(task, lanes=7)
+    laboratory.trials.picture = torch.arange(7, dtype=torch.int32)
+    laboratory.gaze = torch.arange(7) * 100
+    assert laboratory.observation.tolist() == [n * 1225 + 100 * k for k, n in enumerate(number_of)]
+    assert laboratory.render(laboratory.observation).shape == (7, 32, 32, 3)
+
+
+# Episodes
+
+
+def test_an_episode_ends_when_its_time_is_up():
+    laboratory = Laboratory(ReadySetGo(episode_seconds=0.5))
+    ends = [frame.episode_end.item() for frame in lane(laboratory, *[UP] * 65)]
+    assert [number for number, end in enumerate(ends) if end] == [29, 59]
+    assert laboratory.trials.episode.item() == 2
+
+
+def test_an_episode_ends_after_too_many_frames_off_the_monitor():
+    laboratory = Laboratory(ReadySetGo(frames_off_monitor=7))
+    laboratory.gaze[:] = laboratory.lattice.index(0, 14)
+    edge = math.floor(31.7 / 2.112)  # the highest step on the monitor
+    actions = [UP] * (edge - 14) + [UP] * 7 + [STAY]
+    frames = lane(laboratory, *actions)
+    assert [frame.episode_end.item() for frame in frames] == [False] * (len(actions) - 1) + [True]
+    assert not frames[-1].timed_out.item()
+
+
+def test_an_episode_ends_with_its_last_trial_and_shows_its_last_frame():
+    laboratory = Laboratory(
+        CuedProduction(intervals=(2, 4), trials_per_episode=1, target_location=(0.5, 0.55))
+    )
+    centre = laboratory.lattice.index(0, 0)
+    laboratory.gaze[:] = centre
+    *_, last = lane(laboratory, STAY, CLICK, STAY, CLICK)
+    assert last.episode_end.item()
+    assert last.final_observation.item() == centre  # blank, still looking at the target
+    assert last.observation.item() // 1225 == 1  # the next episode's cross
+    assert last.observation.item() == laboratory.observation.item()
+    assert laboratory.trials.trial.item() == 0
+
+
+def test_each_episode_begins_with_the_widest_tolerance_and_tightens_it_with_success_at_that_interval():
+    task = ReadySetGo(
+        intervals=(11, 12), foreperiods=(8,), timeout_factor=9.0, pause=1, trials_per_episode=14
+    )
+    laboratory = Laboratory(task, lanes=4, seed=1)
+    subject = PerfectSubject(laboratory)
+    for _ in range(1000):
+        laboratory.step(subject.act())
+    trials = take_trials(laboratory.trials)
+    whole = 0
+    for (_, _, interval), rows in trials.group_by("lane", "episode", "sample_interval", maintain_order=True):
+        gammas = [2.5, 2.5, 1.5, 1.5, *[1.0] * 10]
+        assert rows["tolerance"].to_list() == [gamma * 8.0 for gamma in gammas[: len(rows)]], interval
+        whole += len(rows) > 5
+    assert set(trials["episode"]) >= {0, 1}
+    assert whole >= 4
+
+
+def test_lanes_out_of_step_do_not_end_together():
+    task = ReadySetGo(episode_seconds=1.0, trials_per_episode=1000)
+    ends = {}
+    for stagger in (False, True):
+        laboratory = Laboratory(task, lanes=300, stagger=stagger)
+        stays = torch.full((300,), UP)
+        ends[stagger] = torch.stack([laboratory.step(stays).episode_end for _ in range(60)]).sum(1)
+    assert ends[False].tolist() == [0] * 59 + [300]
+    assert ends[True].sum() == 300
+    assert ends[True].max() < 20
+
+
+# The button
+
+
+def test_holding_the_button_is_one_click_and_an_episode_begins_with_it_up():
+    laboratory = Laboratory(CuedProduction(intervals=(3, 6), target_location=(0.5, 0.5)))
+    laboratory.gaze[:] = laboratory.lattice.index(0, 0)
+    lane(laboratory, STAY, CLICK, CLICK, CLICK)
+    assert laboratory.trials.running.item()
+    lane(laboratory, STAY, CLICK)
+    assert not laboratory.trials.running.item()
+    assert take_trials(laboratory.trials)["production_interval"].to_list() == [4]
+    laboratory.begin_episode(torch.tensor([0]))
+    assert not laboratory.button.item()
+
+
+def test_an_action_beyond_the_last_is_refused():
+    laboratory = Laboratory(ReadySetGo())
+    with pytest.raises((IndexError, RuntimeError)):
+        laboratory.step(torch.tensor([CLICK + 1]))
+
+
+# Saving
+
+
+def test_a_state_of_other_lanes_is_refused():
+    state = Laboratory(ReadySetGo(), lanes=3).state_dict()
+    with pytest.raises(ValueError, match=r"saved picture has shape \(3,\), this laboratory needs \(2,\)"):
+        Laboratory(ReadySetGo(), lanes=2).load_state_dict(state)
+
+
+def test_restarting_is_as_good_as_new():
+    used, new = Laboratory(ReadySetGo(), lanes=5, seed=1), Laboratory(ReadySetGo(), lanes=5, seed=2)
+    for _ in range(20):
+        used.step(torch.full((5,), LEFT))
+    used.restart(2)
+    for name, tensor in new.state_dict().items():
+        assert torch.equal(used.state_dict()[name], tensor), name

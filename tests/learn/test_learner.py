@@ -1,0 +1,278 @@
+"""The learner against a straightforward transcription of IMPALA, and what it does with leftovers and rare rewards."""
+
+import copy
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from small_run import LEARNING, small_actor
+from torch import Tensor, nn
+
+from gnomon.agent.agent import Agent
+from gnomon.agent.controllers import CONTROLLERS
+from gnomon.learn import learner as learner_module
+from gnomon.learn.actor import Actor, Unroll
+from gnomon.learn.config import LearningConfig
+from gnomon.learn.learner import Learner, NotFiniteError
+
+
+def acted(actor: Actor, unrolls: int = 3, seed: int = 0) -> Unroll:
+    """A later unroll with made-up resets and rewards, and a policy that has moved on since."""
+    unroll = actor.unroll()
+    for _ in range(unrolls - 1):
+        unroll = actor.unroll()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in actor.agent.parameters():
+            noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
+            parameter += 0.1 * parameter.std() * noise if parameter.numel() > 1 else 0.1
+    actor.eye.forget()
+    unroll.end[2, ::2] = unroll.first[3, ::2] = True
+    return replace(unroll, reward=torch.randn(unroll.reward.shape, generator=generator))
+
+
+def build_learner(actor: Actor, config: LearningConfig) -> Learner:
+    return Learner(actor.agent, actor.eye, config, torch.Generator().manual_seed(0))
+
+
+def copy_weights(agent: Agent) -> dict[str, Tensor]:
+    return {name: tensor.clone() for name, tensor in agent.state_dict().items()}
+
+
+# IMPALA, frame by frame.
+
+
+class PlainAdam:
+    """Kingma & Ba 2015, with the gradient's norm clipped before."""
+
+    def __init__(self, parameters: list[nn.Parameter], config: LearningConfig) -> None:
+        self.parameters, self.config, self.steps = parameters, config, 0
+        self.m, self.v = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
+
+    @torch.no_grad()
+    def step(self, learning_rate: float) -> None:
+        self.steps += 1
+        b1, b2 = self.config.adam_betas
+        norm = math.sqrt(sum(float(p.grad.square().sum()) for p in self.parameters if p.grad is not None))
+        scale = min(1.0, self.config.clip_norm / norm)
+        for p, m, v in zip(self.parameters, self.m, self.v, strict=True):
+            assert p.grad is not None
+            g = p.grad * scale
+            m.copy_(b1 * m + (1 - b1) * g)
+            v.copy_(b2 * v + (1 - b2) * g**2)
+            m_hat, v_hat = m / (1 - b1**self.steps), v / (1 - b2**self.steps)
+            p -= learning_rate * m_hat / (v_hat.sqrt() + self.config.adam_epsilon)
+            p.grad = None
+
+
+def plain_loss(agent: Agent, render: Any, unroll: Unroll, config: LearningConfig, entropy_cost: float) -> Tensor:
+    """One graph from pixels to loss; every frame is looked at, every lane stands alone."""
+    T = len(unroll.action)
+    state, logits, values = unroll.state, [], []
+    for t in range(T + 1):
+        output, state = agent.step(agent.drive(render(unroll.ids[t])), unroll.first[t], state)
+        logits.append(output.logits)
+        values.append(output.value)
+    loss = torch.zeros((), dtype=values[0].dtype)
+    for b in range(unroll.lanes):
+        V = [float(value[b]) for value in values]
+        log_pi = [logits[t][b].log_softmax(0)[unroll.action[t, b]] for t in range(T)]
+        rho = [min(1.0, math.exp(float(log_pi[t]) - float(unroll.log_prob[t, b]))) for t in range(T)]
+        gamma = [0.0 if unroll.end[t, b] else config.discount for t in range(T)]
+        r = [float(unroll.reward[t, b]) for t in range(T)]
+        vs = [0.0] * T + [V[T]]
+        for t in reversed(range(T)):
+            delta = rho[t] * (r[t] + gamma[t] * V[t + 1] - V[t])
+            vs[t] = V[t] + delta + gamma[t] * rho[t] * (vs[t + 1] - V[t + 1])
+        for t in range(T):
+            advantage = rho[t] * (r[t] + gamma[t] * vs[t + 1] - V[t])
+            policy = logits[t][b].softmax(0)
+            loss = loss - advantage * log_pi[t]
+            loss = loss + config.value_cost * 0.5 * (vs[t] - values[t][b]) ** 2
+            loss = loss + entropy_cost * (policy * policy.log()).sum()
+    return loss
+
+
+@pytest.mark.parametrize("vision_every", [1, 2])
+@pytest.mark.parametrize("controller", ["lstm", "feedforward"])
+def test_updates_equal_a_plain_transcription(controller: str, vision_every: int) -> None:
+    """Three batches with vision learning from each, or four with vision learning from the sum of two."""
+    batches = 3 if vision_every == 1 else 4
+    actor = small_actor(controller, lanes=3 * batches, length=6, dtype=torch.float64)
+    unroll = acted(actor)
+    # Half way through the schedule; both norms get clipped.
+    config = replace(
+        LEARNING, batch=3, vision_every=vision_every, frames=1_000, learning_rate=0.02, vision_learning_rate=0.01,
+        final_learning_rate=0.5, entropy_cost=0.4, final_entropy_cost=0.1, value_cost=0.7, clip_norm=2.0,
+    )  # fmt: skip
+    plain = copy.deepcopy(actor.agent)
+    learner = build_learner(actor, config)
+    metrics = learner.learn(unroll, frames=500)
+    assert learner.updates == metrics["updates"] == batches
+
+    vision = list(plain.vision.parameters())
+    rest = [p for name, p in plain.named_parameters() if not name.startswith("vision.")]
+    adam, vision_adam = PlainAdam(rest, config), PlainAdam(vision, config)
+    order = torch.randperm(unroll.lanes, generator=torch.Generator().manual_seed(0))
+    for number, lanes in enumerate(order.split(3), start=1):
+        loss = plain_loss(plain, actor.laboratory.render, unroll.select(lanes), config, entropy_cost=0.2)
+        loss.backward()
+        adam.step(0.75 * 0.02)
+        if number % vision_every == 0:
+            vision_adam.step(0.75 * 0.01)
+    for name, expected in plain.state_dict().items():
+        torch.testing.assert_close(actor.agent.state_dict()[name], expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS)
+def test_dedup_changes_nothing_but_the_work(controller: str) -> None:
+    moments, looked_at = [], []
+    for dedup in (True, False):
+        actor = small_actor(controller, lanes=12, length=10)
+        unroll = acted(actor)
+        actor.eye = type(actor.eye)(actor.agent, actor.eye.render, actor.laboratory.observations, dedup)
+        config = replace(LEARNING, batch=12, dedup=dedup, clip_norm=1e9)
+        learner = build_learner(actor, config)
+        looked_at.append(learner.learn(unroll, frames=0)["distinct"])
+        # After Adam's first step its mean is a tenth of the gradient.
+        moments.append({name: t for name, t in learner.state_dict()[0].items() if name.endswith("exp_avg")})
+    assert looked_at[0] < looked_at[1] == 11 * 12
+    assert len(moments[0]) == len([p for p in small_actor(controller, lanes=1, length=1).agent.parameters() if p.requires_grad])
+    for name, gradient in moments[1].items():
+        assert gradient.norm() > 0, name
+        assert (moments[0][name] - gradient).norm() < 1e-5 * gradient.norm(), name
+
+
+def test_a_frozen_controller_stays_while_vision_and_heads_learn() -> None:
+    actor = small_actor("frozen_lstm", lanes=6, length=8)
+    learner = build_learner(actor, replace(LEARNING, batch=6))
+    before = copy_weights(actor.agent)
+    for seed in range(2):
+        learner.learn(acted_without_moving(actor, seed), frames=0)
+    for name, tensor in actor.agent.state_dict().items():
+        assert torch.equal(tensor, before[name]) == name.startswith("controller."), name
+
+
+def acted_without_moving(actor: Actor, seed: int) -> Unroll:
+    unroll = actor.unroll()
+    return replace(unroll, reward=torch.randn(unroll.reward.shape, generator=torch.Generator().manual_seed(seed)))
+
+
+# Batches.
+
+
+class WatchedLearner(Learner):
+    """Keeps every batch it learned from."""
+
+    def loss(self, unroll: Unroll, *arguments: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        self.batches = [*getattr(self, "batches", []), unroll]
+        return super().loss(unroll, *arguments)
+
+
+def test_leftovers_wait_and_no_trajectory_is_lost_or_used_twice() -> None:
+    """25 lanes and batches of 4, as 200 lanes and batches of 32: six batches a round, now and then seven."""
+    actor = small_actor("rnn", lanes=25, length=3)
+    learner = WatchedLearner(actor.agent, actor.eye, replace(LEARNING, batch=4), torch.Generator().manual_seed(0))
+    made: dict[int, Unroll] = {}
+    for turn in range(9):
+        unroll = actor.unroll()
+        names = turn * 25 + torch.arange(25)  # each trajectory goes by its first reward
+        unroll = replace(unroll, reward=torch.cat([names[None].float(), unroll.reward[1:]]))
+        made |= {int(name): unroll.select(torch.tensor([lane])) for lane, name in enumerate(names)}
+        learner.learn(unroll, frames=0)
+        waiting = learner.waiting.lanes if learner.waiting is not None else 0
+        assert waiting == len(made) % 4
+        if turn == 4:  # a resumed learner has the same trajectories waiting
+            learner.load_state_dict(*learner.state_dict())
+    assert all(batch.lanes == 4 for batch in learner.batches)
+    rest = [learner.waiting] if learner.waiting is not None else []
+    used = Unroll.join([*learner.batches, *rest])
+    assert sorted(used.reward[0].int().tolist()) == sorted(made)
+    for lane, name in enumerate(used.reward[0].int().tolist()):
+        for key, tensor in used.select(torch.tensor([lane])).tensors().items():
+            assert torch.equal(tensor, made[name].tensors()[key]), key
+
+
+def test_batches_grow_while_rewards_are_rare() -> None:
+    actor = small_actor("feedforward", lanes=25, length=2)
+    learner = build_learner(actor, replace(LEARNING, batch=4, rewards_per_batch=3.0))
+    sizes, expected, mean = [], [], 0.0
+    for rewards in (0, 0, 20, 30, 40, 40, 40, 40, 40, 40, 40, 0, 0, 0):
+        unroll = actor.unroll()
+        reward = torch.zeros_like(unroll.reward)
+        reward[1, : rewards // 2] = 2.0
+        sizes.append(learner.learn(replace(unroll, reward=reward), frames=0)["batch"])
+        mean = 0.9 * mean + 0.1 * rewards / 25
+        expected.append(next(size for size in (4, 8, 16) if size * mean >= 3.0 or size == 16))
+    assert sizes == expected
+    assert set(sizes) == {4, 8, 16}
+    always = build_learner(actor, replace(LEARNING, batch=4))
+    assert always.learn(actor.unroll(), frames=0)["batch"] == 4
+
+
+def test_a_round_too_small_for_a_batch_only_waits() -> None:
+    actor = small_actor("lstm", lanes=6, length=3)
+    learner = build_learner(actor, replace(LEARNING, batch=10))
+    before = copy_weights(actor.agent)
+    metrics = learner.learn(actor.unroll(), frames=0)
+    assert metrics == {"batch": 10, "updates": 0}
+    assert all(torch.equal(tensor, before[name]) for name, tensor in actor.agent.state_dict().items())
+    assert learner.learn(actor.unroll(), frames=0)["updates"] == 1
+    assert learner.waiting is not None
+    assert learner.waiting.lanes == 2
+
+
+# Schedules.
+
+
+@pytest.mark.parametrize(("frames", "share"), [(0, 1.0), (500, 0.625), (1_000, 0.25), (5_000, 0.25)])
+def test_learning_rates_fall_in_a_line(frames: int, share: float) -> None:
+    actor = small_actor("feedforward", lanes=2, length=2)
+    config = replace(LEARNING, batch=2, frames=1_000, learning_rate=1e-3, vision_learning_rate=4e-3, final_learning_rate=0.25)
+    learner = build_learner(actor, config)
+    learner.learn(actor.unroll(), frames)
+    assert learner.optimiser.param_groups[0]["lr"] == pytest.approx(1e-3 * share)
+    assert learner.vision_optimiser.param_groups[0]["lr"] == pytest.approx(4e-3 * share)
+
+
+@pytest.mark.parametrize(
+    ("first", "final", "half"), [(0.04, 0.01, 0.02), (0.04, None, 0.04), (0.04, 0.0, 0.02), (0.0, 0.04, 0.02)]
+)
+def test_the_entropy_cost_goes_from_first_to_final(first: float, final: float | None, half: float) -> None:
+    actor = small_actor("feedforward", lanes=1, length=1)
+    learner = build_learner(actor, replace(LEARNING, entropy_cost=first, final_entropy_cost=final))
+    ends = (learner.entropy_cost(0.0), learner.entropy_cost(0.5), learner.entropy_cost(1.0))
+    assert ends == pytest.approx((first, half, first if final is None else final))
+
+
+# What is not a number.
+
+
+@pytest.mark.parametrize("reward", [math.nan, math.inf])
+def test_a_loss_that_is_not_finite_leaves_the_weights_alone(reward: float) -> None:
+    actor = small_actor("lstm", lanes=4, length=5)
+    learner = build_learner(actor, replace(LEARNING, batch=4))
+    unroll = actor.unroll()
+    unroll.reward[2, 1] = reward
+    before = copy_weights(actor.agent)
+    with pytest.raises(NotFiniteError, match="after 0 updates"):
+        learner.learn(unroll, frames=0)
+    assert all(torch.equal(tensor, before[name]) for name, tensor in actor.agent.state_dict().items())
+
+
+def test_a_gradient_of_vision_that_is_not_finite_leaves_vision_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    actor = small_actor("lstm", lanes=4, length=5)
+    learner = build_learner(actor, replace(LEARNING, batch=4))
+
+    def overflow(agent: Agent, *_: Any) -> None:
+        for parameter in agent.vision.parameters():
+            parameter.grad = torch.full_like(parameter, math.inf)
+
+    monkeypatch.setattr(learner_module, "learn_to_see", overflow)
+    before = copy_weights(actor.agent)
+    with pytest.raises(NotFiniteError, match="gradient's norm is inf"):
+        learner.learn(actor.unroll(), frames=0)
+    for name, tensor in actor.agent.vision.state_dict().items():
+        assert torch.equal(tensor, before[f"vision.{name}"]), name
