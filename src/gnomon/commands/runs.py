@@ -1,0 +1,37 @@
+"""`gnomon runs`: what has been trained here."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+from gnomon.records.runs import list_runs
+
+
+@dataclass(frozen=True)
+class Runs:
+    """List the runs in a folder with their state and scores."""
+
+    folder: Path = Path("runs")
+    """Where the runs are."""
+
+
+def runs(options: Runs) -> None:
+    found = list_runs(options.folder)
+    console = Console()
+    if not found:
+        console.print(f"no runs in {options.folder}; `gnomon train` makes one")
+        return
+    table = Table()
+    for column in ("run", "state", "controller", "frames", "minutes", "rewarded", "within 8 frames"):
+        table.add_column(column, justify="left" if column in ("run", "state", "controller") else "right")
+    for folder in found:
+        status = folder.read_status()
+        numbers = [
+            f"{status['frames']:,}" if "frames" in status else "-",
+            f"{status['minutes']:.1f}" if "minutes" in status else "-",
+            *(f"{status[score]:.1%}" if score in status else "-" for score in ("rewarded", "criterion")),
+        ]
+        table.add_row(str(folder.path), status["state"], status.get("controller", "-"), *numbers)
+    console.print(table)

@@ -1,0 +1,161 @@
+"""`gnomon train`: train an agent, or go on with a run."""
+
+import os
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from gnomon.learn.config import RunConfig
+from gnomon.learn.learner import NotFiniteError
+from gnomon.learn.memory import keep_freed_memory
+from gnomon.learn.training import Limits, Trainer, resume, start
+
+
+@dataclass(frozen=True)
+class Train:
+    """Train an agent, or go on with a run (--resume).
+
+    Without options: an LSTM learns Ready-Set-Go from pixels with the laptop preset. Ctrl-C once stops after the
+    present round with a checkpoint, twice stops now.
+    """
+
+    preset: str = "laptop"
+    """Where the other defaults come from: laptop (what learns fastest on two cores) or paper (every number as printed)."""
+    task_name: str = "ready_set_go"
+    """ready_set_go, cued_production, bisection or discrimination."""
+    controller: str = "lstm"
+    """lstm, feedforward, rnn, gru, rmc or frozen_lstm."""
+    seed: int = 0
+    """Seed of everything random in the run."""
+    name: str | None = None
+    """Name of the run; by default task, controller and seed."""
+    runs: Path = Path("runs")
+    """Folder in which runs are kept."""
+    resume: Path | None = None
+    """Go on with the run in this folder, with its own settings; limits may be given anew."""
+    frames: int | None = None
+    """Stop after this many frames in all; by default the length of the schedule (--learning.frames)."""
+    minutes: float | None = None
+    """Stop after this many minutes of training."""
+    criterion: float | None = None
+    """Stop when this share of the last 5,000 trials missed the interval by less than 8 frames."""
+    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
+    """Threads to compute with. Another number may change the last bits of a sum, and so the course of a run."""
+
+
+def train(options: Train, config: RunConfig) -> None:
+    """Run the command; `config` is what the options say, unless a run is resumed."""
+    if options.threads < 1:
+        raise ValueError(f"threads is {options.threads}; it must be at least 1")
+    torch.set_num_threads(options.threads)
+    keep_freed_memory()
+    console = Console()
+    if options.resume is not None:
+        trainer, complaints = resume(options.resume)
+        for complaint in complaints:
+            console.print(f"[yellow]{complaint}; going on from the checkpoint before it[/]")
+        console.print(f"resuming {trainer.folder.path} at {trainer.frames:,} frames")
+    else:
+        name = options.name or f"{config.task.name}-{config.agent.controller}-{config.seed}"
+        trainer = start(config, options.runs / name)
+        console.print(
+            f"training {name}: {config.agent.controller} with {config.agent.units} units, seed {config.seed}"
+        )
+    limits = Limits(options.frames, options.minutes, options.criterion)
+    try:
+        reason = run_with_progress(trainer, limits, console)
+    except NotFiniteError as error:
+        raise SystemExit(
+            f"{error}. The last good checkpoint is in {trainer.folder.checkpoints}. Try a lower --learning.learning-rate "
+            "or --learning.clip-norm; the run can be resumed from there only with the settings it has."
+        ) from None
+    say_what_is_next(trainer, reason, console)
+
+
+def run_with_progress(trainer: Trainer, limits: Limits, console: Console) -> str:
+    """Train with a live table, or with a line now and then where there is no terminal."""
+    if not console.is_terminal:
+        return trainer.run(limits, LinePrinter(console))
+    with Live(console=console, refresh_per_second=4) as live:
+
+        def report(row: dict[str, Any]) -> None:
+            live.update(progress_table(trainer, limits, row))
+
+        return trainer.run(limits, report)
+
+
+class LinePrinter:
+    """One line of progress every few seconds."""
+
+    def __init__(self, console: Console, seconds: float = 30.0) -> None:
+        self.console, self.pause, self.last = console, seconds / 60, -1.0
+
+    def __call__(self, row: dict[str, Any]) -> None:
+        if row["minutes"] - self.last < self.pause and self.last >= 0:
+            return
+        self.last = row["minutes"]
+        self.console.print(
+            f"{row['minutes']:7.1f} min {row['frames'] / 1e6:8.2f} M frames  {row['reward_rate']:.3f} rewards/1,000 frames  "
+            f"rewarded {row['rewarded']:.1%}  within 8 frames {row['criterion']:.1%}  distinct {row['distinct']:.0f}",
+            highlight=False,
+        )
+
+
+def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Table:
+    """Where the run stands: counters on the left, shares correct per interval on the right."""
+    speed = (trainer.frames - trainer.frames_before) / max(1e-9, 60 * (row["minutes"] - trainer.minutes))
+    total = trainer.config.learning.frames if limits.frames is None else limits.frames
+    left = (total - row["frames"]) / max(speed, 1e-9) / 60
+    if limits.minutes is not None:
+        left = min(left, limits.minutes - row["minutes"])
+    table = Table(title=str(trainer.folder.path), title_justify="left")
+    for column in (
+        "frames",
+        "frames/s",
+        "minutes",
+        "left",
+        "rewards/1,000",
+        "rewarded",
+        "within 8",
+        "distinct",
+        "entropy",
+    ):
+        table.add_column(column, justify="right")
+    table.add_row(
+        f"{row['frames']:,}", f"{speed:,.0f}", f"{row['minutes']:.1f}", f"{max(0.0, left):.0f} min", f"{row['reward_rate']:.3f}",
+        f"{row['rewarded']:.1%}", f"{row['criterion']:.1%}", f"{row['distinct']:.0f}", f"{row['entropy']:.3f}",
+    )  # fmt: skip
+    by_interval = [(k.removeprefix("criterion_"), v) for k, v in row.items() if k.startswith("criterion_")]
+    table.caption = "within 8 frames, by interval: " + "  ".join(
+        f"{t}: {share:.0%}" for t, share in by_interval
+    )
+    table.caption_justify = "left"
+    return table
+
+
+def say_what_is_next(trainer: Trainer, reason: str, console: Console) -> None:
+    path = trainer.folder.path
+    console.print(
+        {
+            "interrupted": "stopped, as asked",
+            "frames": "done: all frames",
+            "minutes": "done: time is up",
+            "criterion": "done: the criterion is reached",
+        }[reason]
+        + f", after {trainer.frames:,} frames and {trainer.minutes_trained:.1f} minutes"
+    )
+    console.print(f"run folder    {path}")
+    console.print(f"curves        tensorboard --logdir {trainer.folder.tensorboard}")
+    console.print(f"try next      gnomon evaluate {path}")
+    if reason != "criterion":
+        console.print(f"or go on      gnomon train --resume {path} --frames {2 * max(trainer.frames, 1)}")
+
+
+def run_config(options: Train, parts: dict[str, Any], defaults: RunConfig) -> RunConfig:
+    """The config that the command line describes."""
+    return replace(defaults, **parts, seed=options.seed)

@@ -1,0 +1,340 @@
+"""One trial to look at: what happened in it frame by frame, and a film strip with a timeline of its events.
+
+`record_trial` lets a subject do a trial and keeps what happened; drawings only read what it kept.
+"""
+
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.patches import ConnectionPatch, Rectangle
+from matplotlib.patheffects import withStroke
+from matplotlib.text import Annotation, Text
+from matplotlib.transforms import Bbox
+
+from gnomon.lab.laboratory import CLICK, Laboratory
+from gnomon.lab.optics import FRAME_COLOUR
+from gnomon.lab.screen import Colour, Picture, hexadecimal
+from gnomon.lab.tasks.base import FRAMES_PER_SECOND, Task
+from gnomon.lab.trials import Trials
+from gnomon.lab.view import MARGIN, clip_to_view, gaze_points
+from gnomon.records.trials import trial_table
+
+LEAD, TAIL = 20, 30  # frames kept before fixation and after the trial's end
+PATIENCE = 60_000  # frames within which a subject must bring a trial to its end
+
+# Which events the sample interval lies between, and from which one the production interval runs.
+SAMPLE = {
+    "ready_set_go": ("ready", "set"),
+    "bisection": ("fixation", "choice"),
+    "discrimination": ("fixation", "choice"),
+}
+PRODUCTION = {"ready_set_go": "set", "cued_production": "first_click"}
+
+COLUMNS = 8  # key frames of a film strip
+PANEL = 1.6  # side of a panel, inches
+INK, FAINT, SHADOW = "#222222", "#8a8a8a", "#141414"
+SAMPLE_COLOUR, PRODUCTION_COLOUR = "#0072b2", "#d55e00"  # told apart by colour-blind eyes too
+MASK = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}  # behind words that lie on lines
+
+
+class Acts(Protocol):
+    """Anyone who can act in a laboratory: a scripted subject, or an agent."""
+
+    def act(self) -> torch.Tensor:
+        """The action of every lane for the coming frame: int64 [lanes]."""
+        ...
+
+
+@dataclass(frozen=True)
+class TrialFilm:
+    """What happened in one trial, frame by frame, from shortly before it to shortly after."""
+
+    task: Task
+    subject: str
+    row: dict[str, Any]  # of the trial table
+    frames: np.ndarray  # int [frames], counted from fixation: 0 is the frame that began the trial
+    pictures: tuple[Picture, ...]  # [frames] what the monitor showed
+    gaze: np.ndarray  # float64 [frames, 2] where the gaze fell, in monitor units, also beyond the edges
+    retina: np.ndarray  # uint8 [frames, height, width, 3]
+    clicks: np.ndarray  # bool [frames] whether the button was down
+
+    @property
+    def end(self) -> int:
+        """The frame on which the trial ended, counted from fixation."""
+        return self.row["end_frame"] - self.row["start_frame"]
+
+    @property
+    def events(self) -> dict[str, int]:
+        """Frames, counted from fixation, of the trial's moments, in order; ends of flashes are left out."""
+        named = [name for name in self.task.events if name != "timeout" and not name.endswith("_off")]
+        frames = {name: self.row[f"{name}_frame"] for name in named}
+        happened = {name: at - self.row["start_frame"] for name, at in frames.items() if at is not None}
+        return {"fixation": 0, **happened, self.ending: self.end}
+
+    @property
+    def ending(self) -> str:
+        """What ended the trial."""
+        outcome: str = self.row["outcome"]
+        return {"correct": "response", "wrong": "response", "early": "early response"}.get(outcome, outcome)
+
+    @property
+    def title(self) -> str:
+        return f"{self.task.name.replace('_', ' ').title()}, {self.subject}"
+
+    @property
+    def caption(self) -> str:
+        """What there is to say about the trial, in one line."""
+        intervals = {"$t_s$": self.row["sample_interval"], "$t_p$": self.row["production_interval"]}
+        parts = [
+            f"{symbol} = {frames} frames ({frames / FRAMES_PER_SECOND:.2f} s)"
+            for symbol, frames in intervals.items()
+            if frames is not None
+        ]
+        return "    ".join(
+            [*parts, f"{readable(self.row['outcome']).lower()}, reward {self.row['reward']:g}"]
+        )
+
+
+def record_trial(laboratory: Laboratory, subject: Acts) -> TrialFilm:
+    """Let a subject alone in its laboratory go on until it has completed a trial from the start."""
+    if laboratory.lanes != 1:
+        raise ValueError(f"the laboratory has {laboratory.lanes} lanes; a film shows a single one")
+    trials, pictures = laboratory.trials, laboratory.task.pictures()
+    trials.take_rows()  # what ended before is no part of the film
+    row: dict[str, Any] | None = None
+    # What the subject sees before its first action counts as a frame of its own.
+    numbers = [trials.now - int(trials.episode_start)]  # frames since the episode began
+    shown: list[Picture] = [pictures[int(trials.picture)]]
+    seen, clicks = [int(laboratory.observation)], [False]  # observation ids, whether the button is down
+    for _ in range(PATIENCE):
+        number = trials.now + 1 - int(trials.episode_start)
+        action = subject.act()
+        frame = laboratory.step(action)
+        numbers.append(number)
+        # An episode whose last frame is kept has ended with a trial, which leaves the monitor blank.
+        shown.append(() if frame.episode_end else pictures[int(trials.picture)])
+        seen.append(int(frame.final_observation))
+        clicks.append(int(action) == CLICK)
+        if row is None:
+            row = completed_trial(trials, after=numbers[0])
+        if row is not None and (frame.episode_end or number >= row["end_frame"] + TAIL):
+            break
+        if frame.episode_end:
+            numbers, shown = [-1], [pictures[int(trials.picture)]]
+            seen, clicks = [int(laboratory.observation)], [False]
+    if row is None:
+        raise ValueError(
+            f"the {named(subject)} ended no trial of {laboratory.task.name} in {PATIENCE} frames"
+        )
+    first = max(0, row["start_frame"] - LEAD - numbers[0])
+    ids = torch.tensor(seen[first:], device=laboratory.device)
+    return TrialFilm(
+        task=laboratory.task,
+        subject=named(subject),
+        row=row,
+        frames=np.array(numbers[first:]) - row["start_frame"],
+        pictures=tuple(shown[first:]),
+        gaze=gaze_points(laboratory.lattice, ids.cpu() % laboratory.lattice.count),
+        retina=laboratory.render(ids).cpu().numpy(),
+        clicks=np.array(clicks[first:]),
+    )
+
+
+def completed_trial(trials: Trials, after: int) -> dict[str, Any] | None:
+    """The row of a trial that ended on this frame, if it was not cut off and began after a frame."""
+    rows, reals = trials.take_rows()
+    if not rows.shape[1]:  # on nearly every frame
+        return None
+    (row,) = trial_table(trials.task, rows, reals, trials.row_columns()).to_dicts()
+    return row if row["outcome"] != "cut_off" and row["start_frame"] > after else None
+
+
+def named(subject: Acts) -> str:
+    """A PerfectSubject is called a perfect subject."""
+    return type(subject).__name__.removesuffix("Subject").lower() + " subject"
+
+
+def readable(name: str) -> str:
+    """The names of code as words: "first_click" is "First click"."""
+    return name.replace("_", " ").capitalize()
+
+
+def numbered(frame: int) -> str:
+    return f"frame {frame}".replace("-", "\N{MINUS SIGN}")
+
+
+# The film strip.
+
+
+def film_strip(film: TrialFilm, path: Path) -> None:
+    """Write a PNG: key frames side by side, the monitor above, the retina below, a timeline under them."""
+    chosen = key_frames(film)
+    height, width = film.retina.shape[1:3]
+    rows = len(visible_spans(film)) + 2
+    above, below = 1.25 + PANEL * (1.05 + height / width), 1.0 + 0.26 * rows  # inches
+    across = 1.7 + PANEL * (1.06 * len(chosen) - 0.06)
+    figure = Figure(figsize=(across, above + below), dpi=130, facecolor="white")
+    FigureCanvasAgg(figure)
+    strip, line = figure.subfigures(2, 1, height_ratios=(above, below), hspace=0, squeeze=False)[:, 0]
+    for part in (strip, line):
+        part.set_facecolor("none")  # the threads run behind
+    left, right = 0.85 / across, 1 - 0.85 / across
+    strip.text(left, 1 - 0.3 / above, film.title, fontsize=15, fontweight="bold", color=INK, va="center")
+    strip.text(right, 1 - 0.3 / above, film.caption, fontsize=12, color=INK, va="center", ha="right")
+    panels = strip.subplots(2, len(chosen), squeeze=False, height_ratios=(1, height / width))
+    edges = {"left": left, "right": right, "wspace": 0.06, "hspace": 0.1 / (1 + height / width)}
+    strip.subplots_adjust(top=1 - 1.0 / above, bottom=0.25 / above, **edges)
+    timeline = line.subplots()
+    line.subplots_adjust(left=2.2 / across, right=right, top=1 - 0.45 / below, bottom=0.55 / below)
+    draw_timeline(timeline, film, fontsize=10)
+
+    names = {frame: name for name, frame in film.events.items()}
+    for (monitor, retina), index, previous in zip(panels.T, chosen, [0, *chosen[:-1]], strict=True):
+        frame = int(film.frames[index])
+        draw_moment(monitor, film, previous, index)
+        monitor.set_title(f"{readable(names.get(frame, ''))}\n{numbered(frame)}", fontsize=10, color=INK)
+        retina.imshow(film.retina[index], interpolation="nearest")
+        for panel in (monitor, retina):
+            panel.set(xticks=[], yticks=[])
+            panel.spines[:].set_visible(False)
+        # A thread from the column to its moment on the timeline.
+        here, there = retina.transAxes, timeline.get_xaxis_transform()
+        figure.add_artist(ConnectionPatch((0.5, 0), (frame, 1), here, there, color=FAINT, lw=0.8, zorder=-1))
+    for label, panel in zip(("monitor", "retina"), panels[:, 0], strict=True):
+        panel.set_ylabel(label, fontsize=11, color=INK)
+    figure.savefig(path)
+
+
+def key_frames(film: TrialFilm) -> list[int]:
+    """Indices of the frames worth showing: events, the last before the response, and some in between."""
+    moments = {0, *(int(np.searchsorted(film.frames, at)) for at in (*film.events.values(), film.end - 1))}
+    while len(moments) < min(COLUMNS, len(film.frames)):
+        gap, start = max((later - earlier, earlier) for earlier, later in pairwise(sorted(moments)))
+        if gap < 2:
+            break
+        moments.add(start + gap // 2)
+    return sorted(moments)
+
+
+def draw_moment(axes: Axes, film: TrialFilm, previous: int, index: int) -> None:
+    """The monitor at one frame, and the gaze with its path since an earlier one."""
+    axes.set(xlim=(-MARGIN, 1 + MARGIN), ylim=(1 + MARGIN, -MARGIN), aspect="equal")
+    axes.set_facecolor(hexadecimal(FRAME_COLOUR))
+    axes.add_patch(Rectangle((0, 0), 1, 1, color=hexadecimal(film.task.background), lw=0))
+    for widget in film.pictures[index]:
+        for part in widget.parts:
+            corner, colour = (part.left, part.top), hexadecimal(widget.colour)
+            axes.add_patch(Rectangle(corner, part.width, part.height, color=colour, lw=0))
+    if film.frames[index] == film.end:  # the monitor has just gone blank: outline what was there
+        for box in (widget.box for widget in film.pictures[index - 1]):
+            outline = {"fill": False, "edgecolor": "#9a9a9a", "lw": 1, "ls": (0, (2, 2))}
+            axes.add_patch(Rectangle((box.left, box.top), box.width, box.height, **outline))
+    path = clip_to_view(film.gaze[previous : index + 1])
+    halo = [withStroke(linewidth=3.2, foreground=SHADOW)]
+    axes.plot(path[:, 0], path[:, 1], color="#bbbbbb", lw=1.1, path_effects=halo)
+    axes.plot(*path[-1], "o", mfc="none", mec="white", ms=14, mew=1.6, path_effects=halo)
+    axes.plot(*path[-1], "o", color="white", ms=2.5, mew=0, path_effects=halo)
+    if film.clicks[index]:
+        beside = {"xytext": (12, 0), "textcoords": "offset points", "va": "center"}
+        axes.annotate("click", path[-1], color="white", fontsize=9, **beside)
+
+
+# The timeline.
+
+
+def visible_spans(film: TrialFilm) -> dict[str, list[tuple[int, int, Colour]]]:
+    """When each widget was on the monitor, in order of appearance: name -> (first frame, frames, colour)."""
+    spans: dict[str, list[tuple[int, int, Colour]]] = {}
+    for frame, picture in zip(film.frames.tolist(), film.pictures, strict=True):
+        for widget in picture:
+            known = spans.setdefault(widget.name, [])
+            first, length, colour = known[-1] if known else (frame, 0, widget.colour)
+            if known and first + length == frame and colour == widget.colour:
+                known[-1] = (first, length + 1, colour)
+            else:
+                known.append((frame, 1, widget.colour))
+    return spans
+
+
+def draw_timeline(axes: Axes, film: TrialFilm, fontsize: float) -> None:
+    """Bars for what was visible, dimension lines for the two intervals, a labelled line for every event."""
+    axes.set_xlim(film.frames[0], film.frames[-1] + 1)
+    axes.set_facecolor("none")
+    spans = visible_spans(film)
+    labels = ["Cross" if name == "fixation" else readable(name) for name in spans]
+    for level, widget_spans in enumerate(spans.values()):
+        for first, length, colour in widget_spans:
+            axes.barh(level, length, 0.62, first, facecolor=hexadecimal(colour), edgecolor=INK, lw=0.5)
+    events, row = film.events, film.row
+    onset = events.get(PRODUCTION.get(film.task.name, ""))
+    sample_from, sample_to = SAMPLE.get(film.task.name, ("", ""))
+    begin = events.get(
+        sample_from, onset
+    )  # where the interval is not shown, it is asked for from the onset on
+    if begin is not None and (not sample_to or sample_to in events):
+        words = f"{row['sample_interval']} frames"
+        draw_interval(axes, len(labels), begin, row["sample_interval"], SAMPLE_COLOUR, words, fontsize)
+        labels.append("Sample interval $t_s$")
+    if onset is not None and row["production_interval"] is not None:
+        words = f"{row['production_interval']} frames, rewarded within {row['tolerance']:g} of $t_s$"
+        draw_interval(
+            axes, len(labels), onset, row["production_interval"], PRODUCTION_COLOUR, words, fontsize
+        )
+        labels.append("Production $t_p$")
+    axes.set(ylim=(len(labels) - 0.4, -0.6), yticks=range(len(labels)))
+    axes.set_yticklabels(labels, fontsize=fontsize, color=INK)
+    axes.set_xlabel(f"frames since fixation ({FRAMES_PER_SECOND} a second)", fontsize=fontsize, color=INK)
+    axes.tick_params(axis="y", length=0)
+    axes.tick_params(axis="x", labelsize=fontsize - 1, colors=INK)
+    axes.spines[["left", "top", "right"]].set_visible(False)
+    label_events(axes, events, fontsize)
+
+
+def draw_interval(
+    axes: Axes, level: int, first: int, length: int, colour: str, words: str, fontsize: float
+) -> None:
+    """A dimension line over `length` frames from `first`; words break it, or stand beside a short one."""
+    last = first + length
+    axes.plot([first, last], [level, level], color=colour, lw=1.8, solid_capstyle="butt")
+    axes.plot([first, last], [level, level], "|", color=colour, ms=9, mew=1.8)
+    text = annotate(axes, words, ((first + last) / 2, level), color=colour, fontsize=fontsize, va="center")
+    needed = extent(text).width + 16  # pixels
+    left, right, border = (axes.transData.transform((x, level))[0] for x in (first, last, axes.get_xlim()[1]))
+    if right - left < needed:
+        beyond = right + needed < border
+        text.xy = (last if beyond else first, level)
+        text.set(ha="left" if beyond else "right", position=(7 if beyond else -7, 0))
+
+
+def label_events(axes: Axes, events: dict[str, int], fontsize: float) -> None:
+    """A line at each event and its name above, one storey higher wherever it would run into its neighbour."""
+    taken: list[float] = []  # right edge of the last name of each storey, in pixels
+    for name, frame in sorted(events.items(), key=lambda event: event[1]):
+        axes.axvline(frame, color=INK, lw=0.8, ls=(0, (3, 2)), zorder=0)
+        place = {"xycoords": ("data", "axes fraction"), "va": "bottom"}
+        text = annotate(axes, readable(name), (frame, 1), fontsize=fontsize, color=INK, **place)
+        box = extent(text)
+        storey = next((s for s, edge in enumerate(taken) if edge + 6 < box.x0), len(taken))
+        taken[storey : storey + 1] = [box.x1]
+        text.set_position((0, 3 + 1.35 * fontsize * storey))
+
+
+def annotate(axes: Axes, words: str, at: tuple[float, float], **style: Any) -> Annotation:
+    """Words centred at a point; their position is then an offset from it, in points."""
+    fixed = {"textcoords": "offset points", "ha": "center", "annotation_clip": False, "bbox": MASK}
+    return axes.annotate(words, at, (0, 0), **fixed, **style)
+
+
+def extent(text: Text) -> Bbox:
+    """Where words are, in pixels."""
+    figure = text.get_figure(root=True)
+    assert figure is not None
+    assert isinstance(figure.canvas, FigureCanvasAgg)
+    return text.get_window_extent(figure.canvas.get_renderer())
