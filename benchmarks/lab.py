@@ -188,9 +188,7 @@ def main() -> None:
     for column in ("one lane after the other", "frames/s", "1,024 lanes at once", "8,192 lanes at once"):
         table.add_column(column, justify="left" if column.startswith("one") else "right")
     for name, single in (("plain Python numbers, no torch", plain), ("a laboratory of one lane", rates[1])):
-        table.add_row(
-            name, f"{single:,.0f}", f"{rates[1024] / single:.1f} x", f"{rates[8192] / single:.1f} x"
-        )
+        table.add_row(name, f"{single:,.0f}", f"{rates[1024] / single:.1f} x", f"{rates[8192] / single:.1f} x")
     console.print(table)
 
     table = Table(title="Rendered images per second, one thread")

@@ -29,9 +29,7 @@ def complaint(capsys: Captured, *arguments: str) -> str:
 
 
 def typed(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gnomon", *arguments], capture_output=True, text=True, timeout=60
-    )
+    return subprocess.run([sys.executable, "-m", "gnomon", *arguments], capture_output=True, text=True, timeout=60)
 
 
 def test_help_names_every_command():
@@ -154,9 +152,7 @@ def test_tasks_details_one(capsys: Captured, monkeypatch: pytest.MonkeyPatch):
     assert main(["tasks", "ready_set_go"]) == 0
     rows = {
         cells[1].strip(): [cell.strip() for cell in cells[2:-1]]
-        for cells in (
-            line.split("│") for line in capsys.readouterr().out.splitlines() if line.startswith("│")
-        )
+        for cells in (line.split("│") for line in capsys.readouterr().out.splitlines() if line.startswith("│"))
     }
     assert rows["intervals"][:2] == [str(PAPER.intervals), "(200, 300)"]
     assert rows["flash"] == ["10", "", "Frames for which Ready and Set are shown."]
@@ -179,12 +175,7 @@ def test_named_settings_build_tasks():
 
 
 def test_show_writes_a_film_strip_and_an_animation(capsys: Captured, tmp_path: Path):
-    assert (
-        main(
-            ["show", "discrimination", "--subject", "noisy", "--seed", "4", "--out", str(tmp_path / "films")]
-        )
-        == 0
-    )
+    assert main(["show", "discrimination", "--subject", "noisy", "--seed", "4", "--out", str(tmp_path / "films")]) == 0
     printed = capsys.readouterr().out
     strip = tmp_path / "films" / "discrimination-noisy-seed4.png"
     moving = strip.with_suffix(".gif")

@@ -23,7 +23,7 @@ DESCRIPTION = "How does a learning agent keep time? An open laboratory for inter
 
 # A command `show` is the module `gnomon.commands.show`: a dataclass `Show` of its options, and the function
 # `show` that takes them. It is imported when the command is asked for, or to print the help.
-COMMANDS = ("tasks", "show", "demo")
+COMMANDS = ("tasks", "show", "train", "evaluate", "runs", "demo")
 
 USAGE_ERROR, STOPPED = 2, 130  # exit codes
 
@@ -37,7 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         elif not arguments or arguments[0] in ("-h", "--help"):
             print_help()
         else:
-            options, command = load(choose("command", arguments[0], COMMANDS))
+            options, command = load(choose("command", arguments[0], COMMANDS), arguments[1:])
             command(parse(options, arguments[0], arguments[1:]))
     except SystemExit as leaving:  # after the help, or with a last word
         if isinstance(leaving.code, str):
@@ -60,10 +60,16 @@ def print_help() -> None:
     tyro.extras.subcommand_cli_from_dict(commands, prog="gnomon", description=DESCRIPTION, args=["--help"])
 
 
-def load(name: str) -> tuple[type, Callable[[Any], None]]:
-    """A command's options and what it does with them."""
+def load(name: str, arguments: Sequence[str] | None = None) -> tuple[type, Callable[[Any], None]]:
+    """A command's options and what it does with them.
+
+    Defaults that depend on what is typed (a preset) come from the module's `options_for`, if it has one.
+    """
     module = import_module(f"gnomon.commands.{name}")
-    return getattr(module, name.capitalize()), getattr(module, name)
+    options = getattr(module, name.capitalize())
+    if arguments is not None and hasattr(module, "options_for"):
+        options = module.options_for(arguments)
+    return options, getattr(module, name)
 
 
 def parse(options: type, command: str, arguments: Sequence[str]) -> Any:

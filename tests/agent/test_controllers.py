@@ -25,10 +25,7 @@ def frames() -> tuple[Tensor, Tensor]:
 
 def carried(controller: Controller) -> dict[str, Tensor]:
     """A state no reset would give, so that a missing reset shows."""
-    return {
-        name: x + torch.linspace(-1, 1, x.numel()).view_as(x)
-        for name, x in controller.initial_state(B).items()
-    }
+    return {name: x + torch.linspace(-1, 1, x.numel()).view_as(x) for name, x in controller.initial_state(B).items()}
 
 
 @pytest.fixture(params=CONTROLLERS)

@@ -11,9 +11,7 @@ from gnomon.agent.scans import gru_scan, lstm_scan, rnn_scan
 T, B, U = 5, 3, 4
 
 
-def lstm_loop(
-    drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor
-) -> tuple[Tensor, Tensor]:
+def lstm_loop(drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     cells, hiddens = [], []
     for t in range(len(drive)):
         carry = (~first[t]).to(drive.dtype)[:, None]
@@ -98,9 +96,7 @@ def test_single_precision(scan: Callable, loop: Callable, gates: int, states: in
 
 
 @pytest.mark.parametrize(("scan", "loop", "gates", "states"), SCANS)
-def test_a_reset_cuts_the_gradient_to_the_past(
-    scan: Callable, loop: Callable, gates: int, states: int
-) -> None:
+def test_a_reset_cuts_the_gradient_to_the_past(scan: Callable, loop: Callable, gates: int, states: int) -> None:
     inputs = draw(gates, states)
     last = pair(scan(*inputs))[-1][-1]
     grad_drive, *grad_states = torch.autograd.grad(last.sum(), [inputs[0], *inputs[2:-1]])

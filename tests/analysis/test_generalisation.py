@@ -7,9 +7,7 @@ from gnomon.analysis.generalisation import Generalisation, generalisation
 from gnomon.analysis.results import from_json, to_json
 
 ROWS = [
-    *[
-        (t_s, t_s + error, "correct") for t_s in (20, 40, 60) for error in (-1, 1)
-    ],  # trained: exact on average
+    *[(t_s, t_s + error, "correct") for t_s in (20, 40, 60) for error in (-1, 1)],  # trained: exact on average
     *[(t_s, 15 + t_s // 2 + error, "wrong") for t_s in (30, 50) for error in (-2, 2)],  # between: slope 1/2
     *[(t_s, 60 + error, "wrong") for t_s in (80, 100) for error in (0, 4)],  # beyond: stuck at 62
     (10, None, "timeout"),

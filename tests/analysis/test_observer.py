@@ -131,9 +131,7 @@ def test_density_integrates_to_one_with_the_predicted_moments(
     t_p = np.arange(-40.0, 250.0, step)
     density = observer.density(np.full_like(t_p, 20.0), t_p, w_m, w_p)
     mean, sd = observer.moments([20.0], w_m, w_p)
-    near_zero = float(
-        norm.cdf(0, 20, w_m * 20)
-    )  # an mle observer turns these measurements into almost nothing
+    near_zero = float(norm.cdf(0, 20, w_m * 20))  # an mle observer turns these measurements into almost nothing
     slack = 1e-6 + 2 * near_zero
     assert np.sum(density) * step == pytest.approx(1, abs=slack)
     assert np.sum(density * t_p) * step == pytest.approx(mean[0], rel=slack)

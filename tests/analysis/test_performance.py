@@ -83,9 +83,7 @@ def test_bootstrap_of_two_trials_holds_every_pair_and_nothing_else() -> None:
 
 def test_slope_interval_is_the_standard_error_of_the_line(trial_table) -> None:
     rng = np.random.default_rng(2)
-    rows = [
-        (t_s, int(rng.normal(5 + 0.8 * t_s, 4)), "correct") for t_s in range(10, 101, 10) for _ in range(200)
-    ]
+    rows = [(t_s, int(rng.normal(5 + 0.8 * t_s, 4)), "correct") for t_s in range(10, 101, 10) for _ in range(200)]
     line = production(trial_table(rows), n_bootstrap=2000).line
     t_s = np.arange(10, 101, 10)
     error = np.sqrt(4**2 / 200 / np.sum((t_s - t_s.mean()) ** 2))

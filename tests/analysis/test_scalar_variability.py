@@ -33,9 +33,7 @@ def test_the_vectorised_fit_agrees_with_least_squares() -> None:
         best = fit_power_law(T_S, row)
         cost = np.sum((a + b * T_S**c - row) ** 2)
         least = np.sum((best[0] + best[1] * T_S ** best[2] - row) ** 2)
-        assert cost == pytest.approx(
-            least, rel=1e-3
-        )  # c is known only to 0.005, so costs may differ a little
+        assert cost == pytest.approx(least, rel=1e-3)  # c is known only to 0.005, so costs may differ a little
         assert min(a, b) >= 0
 
 

@@ -72,9 +72,7 @@ def run(laboratory: Laboratory, actions: Iterable[torch.Tensor]) -> Episodes:
     for action in actions:
         frame = laboratory.step(action)
         picture = laboratory.trials.picture.clone()
-        log.append(
-            (action, frame.observation, frame.reward, frame.episode_end, laboratory.gaze.clone(), picture)
-        )
+        log.append((action, frame.observation, frame.reward, frame.episode_end, laboratory.gaze.clone(), picture))
     columns = [torch.stack(column) for column in zip(*log, strict=True)]
     unfinished = int(laboratory.trials.running.sum())
     return Episodes(*columns, trials=take_trials(laboratory.trials), unfinished=unfinished)
@@ -138,9 +136,7 @@ def test_everything_stays_within_its_bounds(case: str):
     assert episodes.reward.isfinite().all()
     for coordinate in (episodes.gaze % lattice.side, episodes.gaze // lattice.side):
         moved = (coordinate[1:] - coordinate[:-1]).abs()
-        assert (moved[~episodes.episode_end[1:]] <= 1).all(), (
-            "a gaze may turn one step a frame within an episode"
-        )
+        assert (moved[~episodes.episode_end[1:]] <= 1).all(), "a gaze may turn one step a frame within an episode"
 
 
 @every_case
@@ -152,9 +148,7 @@ def test_the_trial_table_keeps_to_its_schema(case: str):
     whole = ["lane", "episode", "trial", "sample_interval", "outcome", "reward", "start_frame", "end_frame"]
     assert table.select(whole).null_count().sum_horizontal().item() == 0
     assert (table["sample_interval"] >= 1).all()
-    assert (table["tolerance"].is_null() != bool(task.levels)).all(), (
-        "a tolerance belongs to what has a curriculum"
-    )
+    assert (table["tolerance"].is_null() != bool(task.levels)).all(), "a tolerance belongs to what has a curriculum"
     answered = table["outcome"].is_in(["correct", "wrong"])
     assert (table["production_interval"].is_not_null() == (answered & bool(task.levels))).all()
 
@@ -199,9 +193,7 @@ def test_pictures_are_valid_and_drawn_once(case: str):
     drawings, number_of = distinct_drawings(pictures)
     looks = [paint(drawing, task.background, 64).tobytes() for drawing in drawings]
     assert len(set(looks)) == len(looks)
-    assert [looks[n] for n in number_of] == [
-        paint(picture, task.background, 64).tobytes() for picture in pictures
-    ]
+    assert [looks[n] for n in number_of] == [paint(picture, task.background, 64).tobytes() for picture in pictures]
 
 
 @every_kind
@@ -217,12 +209,8 @@ def test_conditions_are_what_the_task_declares(kind: type[Task]):
 @every_kind
 def test_task_and_settings_are_documented(kind: type[Task]):
     assert kind.__doc__, f"{kind.__name__} needs a docstring that says what the subject has to do"
-    assert not kind.__doc__.startswith(f"{kind.__name__}("), (
-        f"{kind.__name__} has only dataclass's own docstring"
-    )
-    documented = {
-        name for owner in kind.__mro__ if issubclass(owner, Task) for name in documented_settings(owner)
-    }
+    assert not kind.__doc__.startswith(f"{kind.__name__}("), f"{kind.__name__} has only dataclass's own docstring"
+    documented = {name for owner in kind.__mro__ if issubclass(owner, Task) for name in documented_settings(owner)}
     missing = {field.name for field in fields(kind)} - documented
     assert not missing, f"settings of {kind.__name__} without a docstring below them: {sorted(missing)}"
 

@@ -194,9 +194,7 @@ def test_a_trial_cut_off_by_the_end_of_time_is_in_info():
 def test_pickled_in_the_middle_goes_on_the_same(number: int | None):
     actions = np.random.default_rng(1).integers(9, size=(150, number or 1))
     env = (
-        unwrapped("gnomon/ReadySetGo-v0", **QUICK)
-        if number is None
-        else lanes("gnomon/ReadySetGo-v0", number, **QUICK)
+        unwrapped("gnomon/ReadySetGo-v0", **QUICK) if number is None else lanes("gnomon/ReadySetGo-v0", number, **QUICK)
     )
     env.reset(seed=2)
 
@@ -256,12 +254,8 @@ def test_vector_env_tells_of_every_trial_what_the_table_tells():
             info = infos.get("final_info", {}) if ended else infos
             if info.get("_trial", np.zeros(number))[lane]:
                 trial = info["trial"]
-                told.append(
-                    {k: v[lane] for k, v in trial.items() if not k.startswith("_") and trial[f"_{k}"][lane]}
-                )
-    table = [
-        {k: v for k, v in row.items() if v is not None} for row in take_trials(laboratory.trials).to_dicts()
-    ]
+                told.append({k: v[lane] for k, v in trial.items() if not k.startswith("_") and trial[f"_{k}"][lane]})
+    table = [{k: v for k, v in row.items() if v is not None} for row in take_trials(laboratory.trials).to_dicts()]
     order = ["episode", "lane", "trial"]
     told.sort(key=lambda row: [row[key] for key in order])
     table.sort(key=lambda row: [row[key] for key in order])

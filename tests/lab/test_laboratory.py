@@ -51,9 +51,7 @@ tasks = st.one_of(
         tolerance_factors=factors,
         timeout_factor=st.sampled_from([3.0, 9.0]),
     ),
-    st.builds(
-        CuedProduction, **shared, intervals=lengths, tolerance_factors=factors, wait_complement=st.booleans()
-    ),
+    st.builds(CuedProduction, **shared, intervals=lengths, tolerance_factors=factors, wait_complement=st.booleans()),
     st.builds(Bisection, **shared, durations=lengths, axes=st.sampled_from([1, 4, 12])),
     st.builds(
         Discrimination,
@@ -97,9 +95,7 @@ class Log:
     gazes: list[torch.Tensor] = field(default_factory=list)
 
 
-def run_batch(
-    task: Task, conditions: dict[str, torch.Tensor], seed: int, count: int
-) -> tuple[Log, Laboratory]:
+def run_batch(task: Task, conditions: dict[str, torch.Tensor], seed: int, count: int) -> tuple[Log, Laboratory]:
     batch = Laboratory(task, lanes=LANES, seed=seed)
     batch.trials.draw = Injected(conditions, torch.arange(LANES))
     subject = WanderingSubject(batch, seed)
@@ -142,9 +138,7 @@ def test_a_lane_among_512_behaves_as_if_alone(task: Task, seed: int):
 
 
 def test_each_of_512_lanes_behaves_as_if_alone():
-    task = CuedProduction(
-        intervals=(2, 4), pause=2, fixation_size=0.9, target_size=0.7, target_location=(0.5, 0.5)
-    )
+    task = CuedProduction(intervals=(2, 4), pause=2, fixation_size=0.9, target_size=0.7, target_location=(0.5, 0.5))
     conditions = draw_ahead(task, 5)
     log, batch = run_batch(task, conditions, seed=5, count=7)
     assert len(take_trials(batch.trials)) > 50, "too little happens to compare"
@@ -175,9 +169,7 @@ def test_the_border_of_the_lattice_stops_the_gaze():
     lattice, reach = laboratory.lattice, laboratory.lattice.reach
     laboratory.gaze[:] = lattice.index(-reach, reach)
     laboratory.step(torch.arange(9))
-    expected = [
-        lattice.index(max(-reach, -reach + right), min(reach, reach + up)) for right, up in MOVES.values()
-    ]
+    expected = [lattice.index(max(-reach, -reach + right), min(reach, reach + up)) for right, up in MOVES.values()]
     assert laboratory.gaze.tolist() == expected
 
 
@@ -233,9 +225,7 @@ def test_an_episode_ends_after_too_many_frames_off_the_monitor():
 
 
 def test_an_episode_ends_with_its_last_trial_and_shows_its_last_frame():
-    laboratory = Laboratory(
-        CuedProduction(intervals=(2, 4), trials_per_episode=1, target_location=(0.5, 0.55))
-    )
+    laboratory = Laboratory(CuedProduction(intervals=(2, 4), trials_per_episode=1, target_location=(0.5, 0.55)))
     centre = laboratory.lattice.index(0, 0)
     laboratory.gaze[:] = centre
     *_, last = lane(laboratory, STAY, CLICK, STAY, CLICK)
@@ -247,9 +237,7 @@ def test_an_episode_ends_with_its_last_trial_and_shows_its_last_frame():
 
 
 def test_each_episode_begins_with_the_widest_tolerance_and_tightens_it_with_success_at_that_interval():
-    task = ReadySetGo(
-        intervals=(11, 12), foreperiods=(8,), timeout_factor=9.0, pause=1, trials_per_episode=14
-    )
+    task = ReadySetGo(intervals=(11, 12), foreperiods=(8,), timeout_factor=9.0, pause=1, trials_per_episode=14)
     laboratory = Laboratory(task, lanes=4, seed=1)
     subject = PerfectSubject(laboratory)
     for _ in range(1000):

@@ -138,9 +138,7 @@ def slow_image(config: OpticsConfig, picture: Picture, gaze: int, background: tu
 
 
 @pytest.mark.parametrize("background", [(0, 0, 0), (200, 30, 90)])
-@pytest.mark.parametrize(
-    "config", [OpticsConfig(), OpticsConfig(retina=(9, 14), field_of_view=90.0, gaze_limit=70.0)]
-)
+@pytest.mark.parametrize("config", [OpticsConfig(), OpticsConfig(retina=(9, 14), field_of_view=90.0, gaze_limit=70.0)])
 def test_image_equals_one_ray_at_a_time(config: OpticsConfig, background: tuple[int, int, int]):
     optics = Optics(config, PICTURES, background)
     index = optics.lattice.index
@@ -249,9 +247,7 @@ def test_no_ids_give_no_images(optics: Optics):
 @pytest.mark.parametrize("bad", [-1, len(PICTURES) * 1225])
 def test_an_id_out_of_range_is_refused(optics: Optics, bad: int):
     assert optics.observations == len(PICTURES) * 1225
-    with pytest.raises(
-        ValueError, match=rf"{bad}.*within 0 to {optics.observations - 1} \(4 pictures x 1225"
-    ):
+    with pytest.raises(ValueError, match=rf"{bad}.*within 0 to {optics.observations - 1} \(4 pictures x 1225"):
         optics.render(torch.tensor([5, bad]))
 
 

@@ -35,9 +35,7 @@ from gnomon.records.trials import take_trials
 
 SHORT: dict[str, Any] = {"pause": 5, "trials_per_episode": 6}
 QUICK: dict[str, Any] = {**SHORT, "foreperiods": (8, 12), "timeout_factor": 20.0}
-PSYCHLAB_SHORT = dataclasses.replace(
-    PSYCHLAB, foreperiods=(8,), intervals=(20, 60), probe_intervals=(3, 70), **SHORT
-)
+PSYCHLAB_SHORT = dataclasses.replace(PSYCHLAB, foreperiods=(8,), intervals=(20, 60), probe_intervals=(3, 70), **SHORT)
 
 CASES: dict[str, tuple[Task, OpticsConfig]] = {
     "paper": (PAPER, OpticsConfig()),
@@ -151,22 +149,14 @@ def test_the_blind_subject_produces_the_mean_interval_and_says_long():
 
 
 @pytest.mark.parametrize(("w_m", "w_p"), [(0.2, 0.0), (0.0, 0.15), (0.12, 0.1)])
-@pytest.mark.parametrize(
-    "task", [ReadySetGo(intervals=(40, 80)), CuedProduction()], ids=lambda task: task.name
-)
+@pytest.mark.parametrize("task", [ReadySetGo(intervals=(40, 80)), CuedProduction()], ids=lambda task: task.name)
 def test_the_noisy_subject_has_the_standard_deviation_it_was_given(task: Task, w_m: float, w_p: float):
     laboratory = Laboratory(task, lanes=2000, seed=1)
     trials, _ = session(NoisySubject(laboratory, seed=2, w_m=w_m, w_p=w_p), 320)
     trials = trials.filter(pl.col("trial") == 0)
-    assert len(trials) == 2000, (
-        "trials that are still running are the longer ones: without them all is biased"
-    )
+    assert len(trials) == 2000, "trials that are still running are the longer ones: without them all is biased"
     for interval in (40, 80):
-        produced = (
-            trials.filter(pl.col("sample_interval") == interval)["production_interval"]
-            .drop_nulls()
-            .to_numpy()
-        )
+        produced = trials.filter(pl.col("sample_interval") == interval)["production_interval"].drop_nulls().to_numpy()
         assert len(produced) > 900
         # var t_p = var t_m + E (w_p t_m)^2, and rounding to frames adds 1/12.
         variance = interval**2 * (w_m**2 + w_p**2 * (1 + w_m**2)) + 1 / 12
@@ -249,9 +239,7 @@ class Unplanned(ReadySetGo):
 def test_a_task_without_a_plan_takes_random_subjects_only():
     laboratory = Laboratory(Unplanned())
     laboratory.step(RandomSubject(laboratory).act())
-    with pytest.raises(
-        ValueError, match=r"PerfectSubject has no plan for the task 'unplanned'.*ready_set_go"
-    ):
+    with pytest.raises(ValueError, match=r"PerfectSubject has no plan for the task 'unplanned'.*ready_set_go"):
         PerfectSubject(laboratory)
 
 
@@ -281,9 +269,7 @@ def test_every_move_brings_the_gaze_one_step_nearer_and_then_rests():
     inside = lattice.inside(laboratory.task.boxes()[1])
     column, row = lattice.angles(laboratory.gaze)[0], lattice.angles(laboratory.gaze)[1]
     target = torch.stack([column[inside], row[inside]], 1)
-    apart = (
-        (torch.stack([column, row], 1)[:, None] - target).abs().amax(2).amin(1)
-    )  # the larger of the two angles
+    apart = (torch.stack([column, row], 1)[:, None] - target).abs().amax(2).amin(1)  # the larger of the two angles
     needed = (apart / lattice.step_angle).round().long()
     for step in range(int(needed.max()) + 1):
         assert torch.equal(inside[laboratory.gaze], needed <= step)

@@ -92,9 +92,7 @@ OWN = [
 ]
 
 
-@pytest.mark.parametrize(
-    ("kind", "wrong", "message"), OWN, ids=lambda value: str(getattr(value, "name", value))[:40]
-)
+@pytest.mark.parametrize(("kind", "wrong", "message"), OWN, ids=lambda value: str(getattr(value, "name", value))[:40])
 def test_a_wrong_setting_is_named(kind: type[Task], wrong: dict, message: str):
     with pytest.raises(ValueError, match=message):
         kind(**wrong)

@@ -14,9 +14,7 @@ from gnomon.records.trials import FIXED, OUTCOMES, read_trials, schema, take_tri
 
 SHORT: dict[str, Any] = {"pause": 5, "trials_per_episode": 2}
 SHORT_TASKS: list[Task] = [
-    ReadySetGo(
-        **SHORT, intervals=(12, 18), hold_probability=0.5, probe_intervals=(15,), probe_probability=0.3
-    ),
+    ReadySetGo(**SHORT, intervals=(12, 18), hold_probability=0.5, probe_intervals=(15,), probe_probability=0.3),
     CuedProduction(**SHORT, intervals=(5, 9)),
     Bisection(**SHORT, durations=(6, 12)),
     Discrimination(**SHORT, durations=(6, 12)),
@@ -160,8 +158,6 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: str):
 def test_a_table_of_something_else_is_refused(tmp_path: Path):
     path = tmp_path / "metrics.parquet"
     perfect_session(SHORT_TASKS[1]).drop("lane", "reward").write_parquet(path)
-    with pytest.raises(
-        ValueError, match=r"metrics\.parquet is not a trial table: it lacks the columns lane, reward"
-    ):
+    with pytest.raises(ValueError, match=r"metrics\.parquet is not a trial table: it lacks the columns lane, reward"):
         read_trials(path)
     assert "lane" in FIXED

@@ -42,10 +42,7 @@ def images(film: TrialFilm, tmp_path_factory: pytest.TempPathFactory) -> list[tu
     animation(film, path)
     with Image.open(path) as gif:
         assert gif.info["loop"] == 0
-        return [
-            (np.asarray(image.convert("RGB")), image.info["duration"])
-            for image in ImageSequence.Iterator(gif)
-        ]
+        return [(np.asarray(image.convert("RGB")), image.info["duration"]) for image in ImageSequence.Iterator(gif)]
 
 
 def on_monitor(x: float, y: float) -> tuple[int, int]:

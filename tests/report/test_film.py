@@ -81,9 +81,7 @@ def test_retina_sees_what_the_monitor_shows(ready_set_go: TrialFilm):
     index = int(np.searchsorted(ready_set_go.frames, 30))  # looking at the cross, with Ready and Go on
     laboratory.trials.picture[:] = 7
     laboratory.gaze[:] = laboratory.lattice.nearest(*ready_set_go.gaze[index])
-    np.testing.assert_array_equal(
-        ready_set_go.retina[index], laboratory.render(laboratory.observation)[0].numpy()
-    )
+    np.testing.assert_array_equal(ready_set_go.retina[index], laboratory.render(laboratory.observation)[0].numpy())
 
 
 def test_visible_spans(ready_set_go: TrialFilm):
@@ -181,9 +179,7 @@ def test_words_of_the_timeline_never_cover_anything_nor_leave_it(interval: int, 
     assert not any(one.overlaps(other) for one, other in combinations(boxes.values(), 2))
     assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes.values())
     for reward, first, last in ((False, "ready", "set"), (True, "set", "response")):
-        (box,) = (
-            box for words, box in boxes.items() if "frames" in words and ("rewarded" in words) == reward
-        )
+        (box,) = (box for words, box in boxes.items() if "frames" in words and ("rewarded" in words) == reward)
         left, right = (axes.transData.transform((film.events[name], 0))[0] for name in (first, last))
         assert box.x1 < left or box.x0 > right or left < box.x0 < box.x1 < right, "beside the line, or within"
 

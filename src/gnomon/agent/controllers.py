@@ -69,9 +69,7 @@ class GRU(Controller):
         super().__init__(features, units, generator)
         self.drive_size = 3 * units
         self.input = linear(features, 3 * units, generator)
-        self.recurrent_weight = nn.Parameter(
-            truncated_normal_(torch.empty(units, 3 * units), units, generator)
-        )
+        self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, 3 * units), units, generator))
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
@@ -103,12 +101,8 @@ class LSTM(Controller):
         self.drive_size = 4 * units
         # Input and recurrent weights are one matrix in the original, so their fan-in counts both.
         fan_in = features + units
-        self.input_weight = nn.Parameter(
-            truncated_normal_(torch.empty(4 * units, features), fan_in, generator)
-        )
-        self.recurrent_weight = nn.Parameter(
-            truncated_normal_(torch.empty(units, 4 * units), fan_in, generator)
-        )
+        self.input_weight = nn.Parameter(truncated_normal_(torch.empty(4 * units, features), fan_in, generator))
+        self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, 4 * units), fan_in, generator))
         self.bias = nn.Parameter(torch.zeros(4 * units))
         with torch.no_grad():
             self.bias[units : 2 * units] = 1.0  # remember, until taught to forget

@@ -39,9 +39,7 @@ class RelationalMemory(Controller):
     @classmethod
     def check_units(cls, units: int) -> None:
         if units < 1 or units % (SLOTS * HEADS):
-            raise ValueError(
-                f"units of an rmc must be a multiple of its slots x heads, {SLOTS * HEADS}; got {units}"
-            )
+            raise ValueError(f"units of an rmc must be a multiple of its slots x heads, {SLOTS * HEADS}; got {units}")
 
     def drive(self, features: Tensor) -> Tensor:
         row = self.project(features)  # [N, S]
@@ -50,9 +48,7 @@ class RelationalMemory(Controller):
 
     def initial_state(self, lanes: int) -> State:
         # Distinct rows: with equal ones, attention could never tell the slots apart.
-        identity = torch.eye(
-            SLOTS, self.size, dtype=self.project.weight.dtype, device=self.project.weight.device
-        )
+        identity = torch.eye(SLOTS, self.size, dtype=self.project.weight.dtype, device=self.project.weight.device)
         return {"memory": identity.repeat(lanes, 1, 1)}
 
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
@@ -62,9 +58,7 @@ class RelationalMemory(Controller):
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
         memories = []
         # unbind, not drive[t]: the gradient of each select would fill a tensor as large as drive.
-        for drive_t, first_t, resets in zip(
-            drive.unbind(0), first.unbind(0), first.any(1).tolist(), strict=True
-        ):
+        for drive_t, first_t, resets in zip(drive.unbind(0), first.unbind(0), first.any(1).tolist(), strict=True):
             if resets:
                 state = self.reset(state, first_t)
             _, state = self.step(drive_t, state)

@@ -21,9 +21,7 @@ _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
-def lstm_scan(
-    drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor
-) -> tuple[Tensor, Tensor]:
+def lstm_scan(drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """Run an LSTM over an unroll.
 
     drive [T, B, 4U] in the order i, f, g, o; first [T, B] bool; cell and hidden [B, U] before frame 0; weight

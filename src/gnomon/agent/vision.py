@@ -28,9 +28,7 @@ class Vision(nn.Module):
         # Permuted, [N, 3, H, W] keeps its memory order: channels_last, the faster layout for convolutions.
         images = pixels.permute(0, 3, 1, 2).to(self.embed.weight.dtype) / 255
         maps = self.blocks(images).relu_()
-        return self.embed(
-            maps.permute(0, 2, 3, 1).flatten(1)
-        ).relu_()  # [N, H/8, W/8, 32] -> [N, H/8 * W/8 * 32]
+        return self.embed(maps.permute(0, 2, 3, 1).flatten(1)).relu_()  # [N, H/8, W/8, 32] -> [N, H/8 * W/8 * 32]
 
 
 class Block(nn.Module):

@@ -455,9 +455,7 @@ class _Data:
         inside = bool(np.all((found.x > low + 1e-3) & (found.x < high - 1e-3)))
         return (*unpack(found.x), float(-found.fun), bool(found.success) and inside)
 
-    def standard_errors(
-        self, w_m: float, w_p: float, lapse: float, step: float = 0.03
-    ) -> tuple[float, float]:
+    def standard_errors(self, w_m: float, w_p: float, lapse: float, step: float = 0.03) -> tuple[float, float]:
         """Of log w_m and log w_p, from the curvature at the maximum; 0.25 each where there is no maximum."""
 
         def at(i: int, j: int) -> float:

@@ -124,9 +124,7 @@ def learning_curve(
     for index, metrics in enumerate(metrics_by_seed):
         missing = [name for name in (x, "reward_rate") if name not in metrics.columns]
         if missing:
-            raise ValueError(
-                f"metrics of seed {index} lack the columns {missing}; they have {metrics.columns}"
-            )
+            raise ValueError(f"metrics of seed {index} lack the columns {missing}; they have {metrics.columns}")
         # rows written before the first finished episode have no reward rate
         curve = metrics.select(pl.col(x, "reward_rate").cast(pl.Float64)).fill_nan(None).drop_nulls().sort(x)
         if curve.height < 2:
@@ -136,9 +134,7 @@ def learning_curve(
     if not start < end:
         raise ValueError(f"the seeds share no {x}: one starts at {start:g}, another ends at {end:g}")
     grid = np.linspace(start, end, points)
-    rates = np.stack(
-        [np.interp(grid, curve[x].to_numpy(), curve["reward_rate"].to_numpy()) for curve in curves]
-    )
+    rates = np.stack([np.interp(grid, curve[x].to_numpy(), curve["reward_rate"].to_numpy()) for curve in curves])
     sd = rates.std(axis=0, ddof=1) if len(rates) > 1 else np.full(points, np.nan)
     return LearningCurve(x=x, grid=grid, reward_rate=rates, mean=rates.mean(axis=0), sd=sd)
 
@@ -197,9 +193,7 @@ def samples(trials: pl.DataFrame) -> list[NDArray[np.float64]]:
     return [group["production_interval"].to_numpy() for group in groups]
 
 
-def line(
-    sample_interval: NDArray[np.int64], t_p: Sequence[NDArray[np.float64]], n_bootstrap: int, seed: int
-) -> Line:
+def line(sample_interval: NDArray[np.int64], t_p: Sequence[NDArray[np.float64]], n_bootstrap: int, seed: int) -> Line:
     """Least squares of mean t_p on t_s; the intervals come from resampling trials within each t_s."""
     if len(sample_interval) < 2:
         return Line(np.nan, np.nan, (np.nan, np.nan), (np.nan, np.nan))

@@ -40,9 +40,7 @@ def _encode(value: Any) -> Any:
         return [_encode(item) for item in value]
     if value is None or isinstance(value, bool | int | float | str):
         return value
-    raise TypeError(
-        f"a result cannot hold {type(value).__name__}; use numbers, strings, tuples, arrays, dataclasses"
-    )
+    raise TypeError(f"a result cannot hold {type(value).__name__}; use numbers, strings, tuples, arrays, dataclasses")
 
 
 def _decode(hint: Any, value: Any) -> Any:

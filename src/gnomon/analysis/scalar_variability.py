@@ -46,9 +46,7 @@ class ScalarVariability:
     r_squared: float  # share of the variance of sd over sample intervals that the curve explains
 
 
-def scalar_variability(
-    trials: pl.DataFrame, n_bootstrap: int = N_BOOTSTRAP, seed: int = 0
-) -> ScalarVariability:
+def scalar_variability(trials: pl.DataFrame, n_bootstrap: int = N_BOOTSTRAP, seed: int = 0) -> ScalarVariability:
     """Fit sd(t_p) = a + b t_s^c by least squares, each sample interval counting once."""
     table = per_interval(trials)
     enough = table["n_productions"] >= MIN_PRODUCTIONS
@@ -101,9 +99,7 @@ def fit_power_law(t_s: NDArray[np.int64], sd: NDArray[np.float64]) -> tuple[floa
     return float(a), float(b / longest**c), float(c)
 
 
-def fit_power_law_to_each(
-    t_s: NDArray[np.int64], sds: NDArray[np.float64], step: float = 0.005
-) -> NDArray[np.float64]:
+def fit_power_law_to_each(t_s: NDArray[np.int64], sds: NDArray[np.float64], step: float = 0.005) -> NDArray[np.float64]:
     """The same fit for every row of `sds` [N, I] at once -> (a, b, c) [N, 3], c to the nearest `step`.
 
     Given c the curve is a straight line in t_s^c, whose non-negative least squares has a closed form; so the

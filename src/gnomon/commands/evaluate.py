@@ -1,23 +1,18 @@
 """`gnomon evaluate`: a trained agent on fresh lanes with frozen weights."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
-from rich.table import Table
+import tyro
 
-from gnomon.analysis.performance import Production, production
-from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.tasks import ReadySetGo, Task
-from gnomon.learn.checkpoint import newest_checkpoint, unnest
-from gnomon.learn.config import RunConfig
-from gnomon.learn.evaluation import evaluate as evaluate_agent
-from gnomon.learn.memory import keep_freed_memory
-from gnomon.learn.training import build_agent
-from gnomon.records.recordings import write_recording
-from gnomon.records.runs import RunFolder
-from gnomon.records.trials import write_trials
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gnomon.analysis.performance import Production
+    from gnomon.lab.tasks import Task
 
 
 @dataclass(frozen=True)
@@ -27,7 +22,7 @@ class Evaluate:
     Writes the trial table (trials.parquet) and, if asked, a recording of units and gaze (recording.zarr.zip).
     """
 
-    run: Path
+    run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Folder of a run."""
     trials: int = 2000
     """Trials to do."""
@@ -46,8 +41,23 @@ class Evaluate:
 
 
 def evaluate(options: Evaluate) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    from gnomon.analysis.performance import production
+    from gnomon.lab.laboratory import Laboratory
+    from gnomon.lab.tasks import ReadySetGo
+    from gnomon.learn.checkpoint import newest_checkpoint, unnest
+    from gnomon.learn.config import RunConfig
+    from gnomon.learn.evaluation import evaluate as evaluate_agent
+    from gnomon.learn.memory import keep_freed_memory
+    from gnomon.learn.training import build_agent
+    from gnomon.records.recordings import write_recording
+    from gnomon.records.runs import RunFolder
+    from gnomon.records.trials import write_trials
+
     keep_freed_memory()
-    console = Console()
+    console = Console(highlight=False, soft_wrap=True)
     folder = RunFolder(options.run)
     folder.require()
     config = RunConfig.from_json(folder.config.read_text())
@@ -87,6 +97,8 @@ def evaluate(options: Evaluate) -> None:
 
 def changed_task(task: Task, options: Evaluate) -> Task:
     """The run's task with the intervals and probes asked for."""
+    from gnomon.lab.tasks import ReadySetGo
+
     if options.intervals is None and not options.probes:
         return task
     if not isinstance(task, ReadySetGo):
@@ -100,6 +112,8 @@ def changed_task(task: Task, options: Evaluate) -> Task:
 
 def print_production(result: Production, console: Console) -> None:
     """Production per sample interval, and the numbers that sum it up."""
+    from rich.table import Table
+
     table = Table(title="production per sample interval (frames, 60 a second)", title_justify="left")
     for column in ("sample", "trials", "mean", "s.d.", "bias", "within 8", "early", "timeout"):
         table.add_column(column, justify="right")
@@ -116,9 +130,5 @@ def print_production(result: Production, console: Console) -> None:
     low, high = result.line.slope_interval
     share = float((result.share_within * result.n_trials).sum() / result.n_trials.sum())
     console.print(f"within 8 frames, all trials   {share:.1%}")
-    console.print(
-        f"slope of mean production      {result.line.slope:.3f} (95 % bootstrap {low:.3f} to {high:.3f})"
-    )
-    console.print(
-        f"bias at the extremes          {result.bias_shortest:+.1f} and {result.bias_longest:+.1f} frames"
-    )
+    console.print(f"slope of mean production      {result.line.slope:.3f} (95 % bootstrap {low:.3f} to {high:.3f})")
+    console.print(f"bias at the extremes          {result.bias_shortest:+.1f} and {result.bias_longest:+.1f} frames")

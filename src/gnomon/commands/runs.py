@@ -3,11 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.table import Table
-
-from gnomon.records.runs import list_runs
-
 
 @dataclass(frozen=True)
 class Runs:
@@ -18,6 +13,11 @@ class Runs:
 
 
 def runs(options: Runs) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    from gnomon.records.runs import list_runs
+
     found = list_runs(options.folder)
     console = Console()
     if not found:

@@ -1,19 +1,21 @@
 """`gnomon train`: train an agent, or go on with a run."""
 
+from __future__ import annotations
+
 import os
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, make_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import torch
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
+import tyro
 
-from gnomon.learn.config import RunConfig
-from gnomon.learn.learner import NotFiniteError
-from gnomon.learn.memory import keep_freed_memory
-from gnomon.learn.training import Limits, Trainer, resume, start
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from gnomon.learn.config import RunConfig
+    from gnomon.learn.training import Limits, Trainer
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,9 @@ class Train:
     """
 
     preset: str = "laptop"
-    """Where the other defaults come from: laptop (what learns fastest on two cores) or paper (every number as printed)."""
+    """Where all other defaults come from: laptop (learns fastest on two cores) or paper (every number as printed)."""
     task_name: str = "ready_set_go"
-    """ready_set_go, cued_production, bisection or discrimination."""
-    controller: str = "lstm"
-    """lstm, feedforward, rnn, gru, rmc or frozen_lstm."""
+    """What to train on: ready_set_go, cued_production, bisection or discrimination."""
     seed: int = 0
     """Seed of everything random in the run."""
     name: str | None = None
@@ -37,7 +37,7 @@ class Train:
     runs: Path = Path("runs")
     """Folder in which runs are kept."""
     resume: Path | None = None
-    """Go on with the run in this folder, with its own settings; limits may be given anew."""
+    """Go on with the run in this folder, with its own settings; only limits and threads may be given besides."""
     frames: int | None = None
     """Stop after this many frames in all; by default the length of the schedule (--learning.frames)."""
     minutes: float | None = None
@@ -48,14 +48,58 @@ class Train:
     """Threads to compute with. Another number may change the last bits of a sum, and so the course of a run."""
 
 
-def train(options: Train, config: RunConfig) -> None:
-    """Run the command; `config` is what the options say, unless a run is resumed."""
+def options_for(arguments: Sequence[str]) -> type[Train]:
+    """The options, with the settings of task, optics, agent and learning as the preset has them."""
+    from gnomon.agent.agent import AgentConfig
+
+    defaults = chosen_preset(arguments)
+    parts = [
+        ("agent", Annotated[AgentConfig, tyro.conf.arg(name="")], field(default=defaults.agent)),
+        *((n, type(getattr(defaults, n)), field(default=getattr(defaults, n))) for n in ("task", "optics", "learning")),
+    ]
+    return make_dataclass("Train", parts, bases=(Train,), frozen=True, namespace={"__doc__": Train.__doc__})
+
+
+def chosen_preset(arguments: Sequence[str]) -> RunConfig:
+    """The preset for the task and controller that are named among the arguments."""
+    from gnomon.presets import preset
+
+    words = [part for word in arguments for part in word.split("=", 1)]
+
+    def named(option: str, otherwise: str) -> str:
+        places = [place for place, word in enumerate(words[:-1]) if word == option]
+        return words[places[-1] + 1] if places else otherwise
+
+    return preset(named("--preset", "laptop"), named("--task-name", "ready_set_go"), named("--controller", "lstm"))
+
+
+def run_config(options: Any) -> RunConfig:
+    """The config that the command line describes."""
+    from gnomon.learn.config import RunConfig
+
+    return RunConfig(options.task, options.optics, options.agent, options.learning, options.seed)
+
+
+def train(options: Any) -> None:
+    """Run the command; the options are those of `options_for`."""
+    import torch
+    from rich.console import Console
+
+    from gnomon.learn.learner import NotFiniteError
+    from gnomon.learn.memory import keep_freed_memory
+    from gnomon.learn.training import Limits, resume, start
+
     if options.threads < 1:
         raise ValueError(f"threads is {options.threads}; it must be at least 1")
     torch.set_num_threads(options.threads)
     keep_freed_memory()
-    console = Console()
+    console = Console(highlight=False, soft_wrap=True)
+    config = run_config(options)
     if options.resume is not None:
+        if config != chosen_preset([]) or options.name is not None:
+            raise ValueError(
+                "a resumed run keeps its own settings; give only --frames, --minutes, --criterion, --threads"
+            )
         trainer, complaints = resume(options.resume)
         for complaint in complaints:
             console.print(f"[yellow]{complaint}; going on from the checkpoint before it[/]")
@@ -63,22 +107,22 @@ def train(options: Train, config: RunConfig) -> None:
     else:
         name = options.name or f"{config.task.name}-{config.agent.controller}-{config.seed}"
         trainer = start(config, options.runs / name)
-        console.print(
-            f"training {name}: {config.agent.controller} with {config.agent.units} units, seed {config.seed}"
-        )
+        console.print(f"training {name}: {config.agent.controller}, {config.agent.units} units, seed {config.seed}")
     limits = Limits(options.frames, options.minutes, options.criterion)
     try:
         reason = run_with_progress(trainer, limits, console)
     except NotFiniteError as error:
-        raise SystemExit(
-            f"{error}. The last good checkpoint is in {trainer.folder.checkpoints}. Try a lower --learning.learning-rate "
-            "or --learning.clip-norm; the run can be resumed from there only with the settings it has."
+        raise ValueError(
+            f"{error}. The last good checkpoint is in {trainer.folder.checkpoints}. "
+            "Try a new run with a lower --learning.learning-rate or --learning.clip-norm"
         ) from None
     say_what_is_next(trainer, reason, console)
 
 
 def run_with_progress(trainer: Trainer, limits: Limits, console: Console) -> str:
     """Train with a live table, or with a line now and then where there is no terminal."""
+    from rich.live import Live
+
     if not console.is_terminal:
         return trainer.run(limits, LinePrinter(console))
     with Live(console=console, refresh_per_second=4) as live:
@@ -107,7 +151,9 @@ class LinePrinter:
 
 
 def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Table:
-    """Where the run stands: counters on the left, shares correct per interval on the right."""
+    """Where the run stands: counters and scores, and below them the share correct of each interval."""
+    from rich.table import Table
+
     speed = (trainer.frames - trainer.frames_before) / max(1e-9, 60 * (row["minutes"] - trainer.minutes))
     total = trainer.config.learning.frames if limits.frames is None else limits.frames
     left = (total - row["frames"]) / max(speed, 1e-9) / 60
@@ -131,9 +177,7 @@ def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Tab
         f"{row['rewarded']:.1%}", f"{row['criterion']:.1%}", f"{row['distinct']:.0f}", f"{row['entropy']:.3f}",
     )  # fmt: skip
     by_interval = [(k.removeprefix("criterion_"), v) for k, v in row.items() if k.startswith("criterion_")]
-    table.caption = "within 8 frames, by interval: " + "  ".join(
-        f"{t}: {share:.0%}" for t, share in by_interval
-    )
+    table.caption = "within 8 frames, by interval: " + "  ".join(f"{t}: {share:.0%}" for t, share in by_interval)
     table.caption_justify = "left"
     return table
 
@@ -154,8 +198,3 @@ def say_what_is_next(trainer: Trainer, reason: str, console: Console) -> None:
     console.print(f"try next      gnomon evaluate {path}")
     if reason != "criterion":
         console.print(f"or go on      gnomon train --resume {path} --frames {2 * max(trainer.frames, 1)}")
-
-
-def run_config(options: Train, parts: dict[str, Any], defaults: RunConfig) -> RunConfig:
-    """The config that the command line describes."""
-    return replace(defaults, **parts, seed=options.seed)

@@ -81,9 +81,7 @@ class Laboratory:
         # The lowest observation id of each picture: int64 [pictures].
         self._first_id = torch.tensor(drawing_of, device=self.device) * self.lattice.count
         self._next_gaze = torch.cat([neighbours(self.lattice, *move) for move in (*MOVES.values(), (0, 0))])
-        self._next_gaze = self._next_gaze.to(
-            self.device
-        )  # int64 [actions * gazes]; the last action is the click
+        self._next_gaze = self._next_gaze.to(self.device)  # int64 [actions * gazes]; the last action is the click
         self._inside = torch.stack([self.lattice.inside(box) for box in task.boxes()]).to(self.device)
         self._on_monitor = self.lattice.on_monitor.to(self.device)
         columns = self.lattice.start_columns
@@ -165,11 +163,7 @@ class Laboratory:
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Continue where `state_dict` was called, in a laboratory built with the same settings."""
         self.trials.load_state_dict(
-            {
-                name.removeprefix("trials."): tensor
-                for name, tensor in state.items()
-                if name.startswith("trials.")
-            }
+            {name.removeprefix("trials."): tensor for name, tensor in state.items() if name.startswith("trials.")}
         )
         self.gaze, self.button = (state[name].to(self.device).clone() for name in ("gaze", "button"))
         self.generator.set_state(state["generator"].cpu())

@@ -56,9 +56,7 @@ class OpticsConfig:
         if not 0 < self.field_of_view < 180:
             raise ValueError(f"field_of_view is {self.field_of_view}; it must be between 0 and 180 degrees")
         if self.gaze_step < 1 or self.gaze_step != int(self.gaze_step):
-            raise ValueError(
-                f"gaze_step is {self.gaze_step}; it must be a whole number of engine pixels, at least 1"
-            )
+            raise ValueError(f"gaze_step is {self.gaze_step}; it must be a whole number of engine pixels, at least 1")
         if not self.step_angle <= self.gaze_limit < 90:
             raise ValueError(
                 f"gaze_limit is {self.gaze_limit}; it must be at least one gaze step ({self.step_angle:g}) "
@@ -139,9 +137,7 @@ class Optics:
         device: torch.device | str = "cpu",
     ) -> None:
         if not pictures:
-            raise ValueError(
-                "pictures is empty; the optics need at least one picture (a blank one is the tuple ())"
-            )
+            raise ValueError("pictures is empty; the optics need at least one picture (a blank one is the tuple ())")
         check_colour("the background", background)
         for picture in pictures:
             check_picture(picture)
@@ -180,9 +176,7 @@ class Optics:
         """The images of observation ids [N]: uint8 [N, height, width, 3], row 0 at the top."""
         ids = torch.as_tensor(observation_ids, device=self.device)
         if ids.ndim != 1 or ids.dtype.is_floating_point or ids.dtype == torch.bool:
-            raise ValueError(
-                f"observation ids must be whole numbers of shape [N], got {ids.dtype} {list(ids.shape)}"
-            )
+            raise ValueError(f"observation ids must be whole numbers of shape [N], got {ids.dtype} {list(ids.shape)}")
         height, width = self.config.retina
         images = torch.empty(len(ids), height * width * 3, dtype=torch.uint8, device=self.device)
         if len(ids) == 0:
@@ -243,9 +237,7 @@ class Optics:
             self._hits = torch.cat([self._hits, hits[seen]])
         self._met[new] = True
 
-    def _directions(
-        self, rays: torch.Tensor, gaze: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    def _directions(self, rays: torch.Tensor, gaze: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """Rays of the retina [..., 2] turned to gazes [n]: x, y, z, each float64 [n, ...], unnormalised."""
         yaw, pitch = (angle.deg2rad().view(-1, *[1] * (rays.ndim - 1)) for angle in self.lattice.angles(gaze))
         right, up = rays.unbind(-1)

@@ -99,8 +99,7 @@ def describe(picture: Picture) -> str:
     """The picture as the recorded traces write it, sorted by name: "fixation,go#0ac80a"."""
     widgets = sorted(picture, key=lambda widget: widget.name)
     return ",".join(
-        widget.name if widget.shape == "cross" else widget.name + hexadecimal(widget.colour)
-        for widget in widgets
+        widget.name if widget.shape == "cross" else widget.name + hexadecimal(widget.colour) for widget in widgets
     )
 
 
@@ -116,9 +115,7 @@ def check_picture(picture: Picture) -> None:
     for widget in picture:
         box = widget.box
         if min(box.left, box.top) < -TOUCH or max(box.right, box.bottom) > 1 + TOUCH:
-            raise ValueError(
-                f"widget {widget.name!r} at {box} leaves the monitor, which runs from 0 to 1 in x and y"
-            )
+            raise ValueError(f"widget {widget.name!r} at {box} leaves the monitor, which runs from 0 to 1 in x and y")
         check_colour(f"widget {widget.name!r}", widget.colour)
     for one, other in combinations(picture, 2):
         if one.box.overlaps(other.box):

@@ -63,8 +63,7 @@ class TimingSubject(Subject):
         task = laboratory.task
         if task.name not in PLANS:
             raise ValueError(
-                f"{type(self).__name__} has no plan for the task {task.name!r}; "
-                f"there is one for {', '.join(PLANS)}"
+                f"{type(self).__name__} has no plan for the task {task.name!r}; there is one for {', '.join(PLANS)}"
             )
         self._plan = PLANS[task.name]
         self._steering = Steering(laboratory)
@@ -261,9 +260,7 @@ class Steering:
         self._rest = len(boxes)  # its row below the boxes' rows
 
         goal, avoid = torch.cat([inside, rest]), torch.cat([avoid, torch.zeros_like(rest)])
-        steps = steps_to(
-            goal.view(-1, lattice.side, lattice.side), avoid.view(-1, lattice.side, lattice.side)
-        )
+        steps = steps_to(goal.view(-1, lattice.side, lattice.side), avoid.view(-1, lattice.side, lattice.side))
         nearness = torch.stack([distance_to(lattice.points, *point) for point in (*middle, MONITOR_CENTRE)])
         cost = steps + NUDGE * nearness.view_as(steps)
         self._steps = steps.flatten(1).to(laboratory.device)
@@ -307,9 +304,7 @@ def cheapest_move(cost: Tensor) -> Tensor:
     """Of each gaze's nine moves the one to the lowest cost; float [maps, rows, columns] -> action, int64."""
     rows, columns = cost.shape[1:]
     padded = F.pad(cost, (1, 1, 1, 1), value=2 * UNREACHED)
-    moved = [
-        padded[:, 1 + up : 1 + up + rows, 1 + right : 1 + right + columns] for right, up in MOVES.values()
-    ]
+    moved = [padded[:, 1 + up : 1 + up + rows, 1 + right : 1 + right + columns] for right, up in MOVES.values()]
     return torch.stack(moved).argmin(0)
 
 

@@ -90,9 +90,7 @@ class Trials:
         extra_pause frames added to the coming pause
     """
 
-    def __init__(
-        self, task: Task, lanes: int, draw: DrawConditions, device: torch.device | str = "cpu"
-    ) -> None:
+    def __init__(self, task: Task, lanes: int, draw: DrawConditions, device: torch.device | str = "cpu") -> None:
         if lanes < 1:
             raise ValueError(f"lanes is {lanes}; a laboratory needs at least 1")
         self.task, self.lanes, self.draw = task, lanes, draw
@@ -265,9 +263,7 @@ class Trials:
         if not rows:
             columns = len(self.row_columns())
             return torch.zeros(columns, 0, dtype=torch.int32), torch.zeros(2, 0, dtype=torch.float64)
-        return torch.cat([whole for whole, _ in rows], 1).cpu(), torch.cat(
-            [real for _, real in rows], 1
-        ).cpu()
+        return torch.cat([whole for whole, _ in rows], 1).cpu(), torch.cat([real for _, real in rows], 1).cpu()
 
     # Saving and continuing.
 

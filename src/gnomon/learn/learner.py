@@ -145,7 +145,10 @@ class Learner:
         """Trajectories of an update: `batch`, doubled while it would see too few rewards, at most a whole round."""
         reward = float(unroll.reward.sum()) / unroll.lanes
         self.reward_per_trajectory += (1 - REWARD_MEMORY) * (reward - self.reward_per_trajectory)
-        size, earned = self.config.batch, max(0.0, self.reward_per_trajectory)  # punishments may outweigh rewards
+        size, earned = (
+            self.config.batch,
+            max(0.0, self.reward_per_trajectory),
+        )  # punishments may outweigh rewards
         while size * earned < self.config.rewards_per_batch and 2 * size <= unroll.lanes:
             size *= 2
         return size

@@ -160,7 +160,9 @@ class Trainer:
         self.folder.append_metrics(self._metrics)
         self._metrics = []
         learner, counters = self.learner.state_dict()
-        tensors = nest("agent", self.agent.state_dict()) | nest("actor", self.actor.state_dict()) | nest("learner", learner)
+        tensors = (
+            nest("agent", self.agent.state_dict()) | nest("actor", self.actor.state_dict()) | nest("learner", learner)
+        )
         tensors |= nest("recent", self._recent.state_dict())
         progress = {"rounds": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
         progress |= {"gathered": self._gathered, "learner": counters}
@@ -224,7 +226,9 @@ class Recent:
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         self._trials.clear()
-        self._trials.extend((interval, bool(within), bool(rewarded)) for interval, within, rewarded in state["trials"].tolist())
+        self._trials.extend(
+            (interval, bool(within), bool(rewarded)) for interval, within, rewarded in state["trials"].tolist()
+        )
 
 
 def stream(seed: int, purpose: str) -> int:

@@ -1,12 +1,12 @@
 """A run is a folder: config, versions, metrics, trials, checkpoints, and a status that says how it went.
 
-    config.json       every setting
-    versions.json     what it ran with: versions, machine, threads
-    status.json       state, frames, minutes, scores
-    metrics.jsonl     one line of metrics per logged round
-    trials/*.parquet  the training's trials, a part per checkpoint
-    checkpoints/      see gnomon.learn.checkpoint
-    tensorboard/      the metrics as curves
+config.json       every setting
+versions.json     what it ran with: versions, machine, threads
+status.json       state, frames, minutes, scores
+metrics.jsonl     one line of metrics per logged round
+trials/*.parquet  the training's trials, a part per checkpoint
+checkpoints/      see gnomon.learn.checkpoint
+tensorboard/      the metrics as curves
 """
 
 import json
@@ -61,7 +61,11 @@ class RunFolder:
 
     def write_status(self, state: str, **facts: Any) -> None:
         """state: running, stopped, finished or failed."""
-        facts |= {"state": state, "process": os.getpid(), "time": datetime.now(UTC).isoformat(timespec="seconds")}
+        facts |= {
+            "state": state,
+            "process": os.getpid(),
+            "time": datetime.now(UTC).isoformat(timespec="seconds"),
+        }
         write_text(self.path / "status.json", json.dumps(facts, indent=2))
 
     def read_status(self) -> dict[str, Any]:
@@ -113,7 +117,10 @@ class RunFolder:
         path = self.path / "metrics.jsonl"
         if path.exists():
             lines = path.read_text().splitlines(keepends=True)
-            write_text(path, "".join(line for line in lines if line.endswith("\n") and json.loads(line)["round"] <= rounds))
+            write_text(
+                path,
+                "".join(line for line in lines if line.endswith("\n") and json.loads(line)["round"] <= rounds),
+            )
 
 
 def alive(process: int) -> bool:

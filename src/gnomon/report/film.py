@@ -97,9 +97,7 @@ class TrialFilm:
             for symbol, frames in intervals.items()
             if frames is not None
         ]
-        return "    ".join(
-            [*parts, f"{readable(self.row['outcome']).lower()}, reward {self.row['reward']:g}"]
-        )
+        return "    ".join([*parts, f"{readable(self.row['outcome']).lower()}, reward {self.row['reward']:g}"])
 
 
 def record_trial(laboratory: Laboratory, subject: Acts) -> TrialFilm:
@@ -130,9 +128,7 @@ def record_trial(laboratory: Laboratory, subject: Acts) -> TrialFilm:
             numbers, shown = [-1], [pictures[int(trials.picture)]]
             seen, clicks = [int(laboratory.observation)], [False]
     if row is None:
-        raise ValueError(
-            f"the {named(subject)} ended no trial of {laboratory.task.name} in {PATIENCE} frames"
-        )
+        raise ValueError(f"the {named(subject)} ended no trial of {laboratory.task.name} in {PATIENCE} frames")
     first = max(0, row["start_frame"] - LEAD - numbers[0])
     ids = torch.tensor(seen[first:], device=laboratory.device)
     return TrialFilm(
@@ -275,18 +271,14 @@ def draw_timeline(axes: Axes, film: TrialFilm, fontsize: float) -> None:
     events, row = film.events, film.row
     onset = events.get(PRODUCTION.get(film.task.name, ""))
     sample_from, sample_to = SAMPLE.get(film.task.name, ("", ""))
-    begin = events.get(
-        sample_from, onset
-    )  # where the interval is not shown, it is asked for from the onset on
+    begin = events.get(sample_from, onset)  # where the interval is not shown, it is asked for from the onset on
     if begin is not None and (not sample_to or sample_to in events):
         words = f"{row['sample_interval']} frames"
         draw_interval(axes, len(labels), begin, row["sample_interval"], SAMPLE_COLOUR, words, fontsize)
         labels.append("Sample interval $t_s$")
     if onset is not None and row["production_interval"] is not None:
         words = f"{row['production_interval']} frames, rewarded within {row['tolerance']:g} of $t_s$"
-        draw_interval(
-            axes, len(labels), onset, row["production_interval"], PRODUCTION_COLOUR, words, fontsize
-        )
+        draw_interval(axes, len(labels), onset, row["production_interval"], PRODUCTION_COLOUR, words, fontsize)
         labels.append("Production $t_p$")
     axes.set(ylim=(len(labels) - 0.4, -0.6), yticks=range(len(labels)))
     axes.set_yticklabels(labels, fontsize=fontsize, color=INK)
@@ -297,9 +289,7 @@ def draw_timeline(axes: Axes, film: TrialFilm, fontsize: float) -> None:
     label_events(axes, events, fontsize)
 
 
-def draw_interval(
-    axes: Axes, level: int, first: int, length: int, colour: str, words: str, fontsize: float
-) -> None:
+def draw_interval(axes: Axes, level: int, first: int, length: int, colour: str, words: str, fontsize: float) -> None:
     """A dimension line over `length` frames from `first`; words break it, or stand beside a short one."""
     last = first + length
     axes.plot([first, last], [level, level], color=colour, lw=1.8, solid_capstyle="butt")

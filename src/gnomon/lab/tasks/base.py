@@ -104,9 +104,7 @@ class Task(ABC):
         at_least(self, 0, "pause", "frames_off_monitor")
         at_least(self, 1, "frames_to_fixate", "trials_per_episode")
         if self.episode_seconds <= 0:
-            raise ValueError(
-                f"episode_seconds is {self.episode_seconds}; an episode must last longer than 0 s"
-            )
+            raise ValueError(f"episode_seconds is {self.episode_seconds}; an episode must last longer than 0 s")
         for name in ("fixation_size", "target_size"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(
@@ -126,9 +124,7 @@ class Task(ABC):
         return 0
 
     def cross(self) -> Widget:
-        return Widget(
-            "fixation", Box.around(*MONITOR_CENTRE, self.fixation_size), self.fixation_colour, "cross"
-        )
+        return Widget("fixation", Box.around(*MONITOR_CENTRE, self.fixation_size), self.fixation_colour, "cross")
 
     def cross_centre(self) -> Box:
         return Box.around(*MONITOR_CENTRE, self.fixation_size / 2)
@@ -221,9 +217,7 @@ def check_intervals(name: str, intervals: tuple[int, ...], length: int | None = 
     if length is not None and len(intervals) != length:
         raise ValueError(f"{name} is {intervals}; this task needs exactly {length}: short, long")
     if any(isinstance(i, bool) or not isinstance(i, int) or i < 1 for i in intervals):
-        raise ValueError(
-            f"{name} is {intervals}; every interval must be a whole number of frames, at least 1"
-        )
+        raise ValueError(f"{name} is {intervals}; every interval must be a whole number of frames, at least 1")
     if any(later <= earlier for earlier, later in pairwise(intervals)):
         raise ValueError(f"{name} is {intervals}; intervals must be ascending, each listed once")
 
@@ -233,9 +227,7 @@ def check_factors(name: str, factors: tuple[float, ...]) -> None:
         raise ValueError(f"{name} is {factors}; give at least one tolerance factor, all above 0")
 
 
-def promote(
-    trials: "Trials", lanes: Tensor, interval: Tensor, success: Tensor, *, steps: int, every: int
-) -> None:
+def promote(trials: "Trials", lanes: Tensor, interval: Tensor, success: Tensor, *, steps: int, every: int) -> None:
     """Tighten the tolerance of an interval by one step after every `every` successes at it.
 
     lanes, interval (index of the curriculum) and success are [n]; `steps` is the number of tolerance factors.

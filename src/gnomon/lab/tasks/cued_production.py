@@ -100,12 +100,8 @@ class CuedProduction(Task):
     def begin(self, trials: "Trials", lanes: Tensor, drawn: Draws) -> None:
         long = (drawn["sample_interval"] == self.intervals[1]).int()
         trials.picture[lanes] = FIRST_PICTURE + long
-        table = tuple(
-            tuple(factor * interval for interval in self.intervals) for factor in self.tolerance_factors
-        )
-        trials.tolerance[lanes] = constant(table, torch.float64, trials.device)[
-            trials.level[long, lanes], long
-        ]
+        table = tuple(tuple(factor * interval for interval in self.intervals) for factor in self.tolerance_factors)
+        trials.tolerance[lanes] = constant(table, torch.float64, trials.device)[trials.level[long, lanes], long]
 
     def change(self, trials: "Trials", fired: Tensor) -> None:
         """Nothing changes with time alone."""
@@ -134,9 +130,7 @@ class CuedProduction(Task):
         interval = trials.condition("sample_interval")[lanes]
         long = (interval == self.intervals[1]).int()
         success = (outcome == Outcome.CORRECT).int()
-        promote(
-            trials, lanes, long, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote
-        )
+        promote(trials, lanes, long, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote)
         if self.wait_complement:
             trials.extra_pause[lanes] = (interval - trials.production[lanes]).clamp(min=0) * (
                 outcome != Outcome.TIMEOUT

@@ -46,9 +46,7 @@ class Discrimination(ChoiceTask):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(self.duration_spread) != 2 or min(self.duration_spread) < 0:
-            raise ValueError(
-                f"duration_spread is {self.duration_spread}; give two standard deviations, not below 0"
-            )
+            raise ValueError(f"duration_spread is {self.duration_spread}; give two standard deviations, not below 0")
         if self.flash is not None and (not isinstance(self.flash, int) or self.flash < 1):
             raise ValueError(f"flash is {self.flash}; a flash lasts a whole number of frames, at least 1")
 

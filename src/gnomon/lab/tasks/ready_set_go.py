@@ -85,12 +85,8 @@ class ReadySetGo(Task):
         if self.probe_intervals or self.probe_probability:
             check_intervals("probe_intervals", self.probe_intervals)
         check_probability(self, "probe_probability", "hold_probability")
-        if not self.foreperiods or any(
-            not isinstance(frames, int) or frames < 0 for frames in self.foreperiods
-        ):
-            raise ValueError(
-                f"foreperiods is {self.foreperiods}; give at least one, in whole frames, none below 0"
-            )
+        if not self.foreperiods or any(not isinstance(frames, int) or frames < 0 for frames in self.foreperiods):
+            raise ValueError(f"foreperiods is {self.foreperiods}; give at least one, in whole frames, none below 0")
         at_least(self, 1, "flash", "rewards_to_promote")
         at_least(self, 0, "hold_frames")
         check_factors("tolerance_factors", self.tolerance_factors)
@@ -174,9 +170,7 @@ class ReadySetGo(Task):
 
     def change(self, trials: "Trials", fired: Tensor) -> None:
         # Each event comes once in a trial, so that adding and taking away bits is all there is to do.
-        bits = constant(
-            ((READY_ON,), (-READY_ON,), (SET_ON,), (-SET_ON - CROSS_ON,), (0,)), torch.int32, trials.device
-        )
+        bits = constant(((READY_ON,), (-READY_ON,), (SET_ON,), (-SET_ON - CROSS_ON,), (0,)), torch.int32, trials.device)
         trials.picture += (fired * bits).sum(0, dtype=torch.int32)
 
     def respond(self, trials: "Trials", looking: Gaze, pressing: Gaze | None, fired: Tensor) -> Tensor:
@@ -197,9 +191,7 @@ class ReadySetGo(Task):
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
         success = (outcome == Outcome.CORRECT) * (1 - trials.condition("probe")[lanes])
         interval = self._curriculum(trials.condition("sample_interval")[lanes])
-        promote(
-            trials, lanes, interval, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote
-        )
+        promote(trials, lanes, interval, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote)
 
     def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
         reward = super().reward(trials, lanes, outcome)
