@@ -15,7 +15,7 @@ from gnomon.agent.agent import Agent
 Render = Callable[[Tensor], Tensor]
 """Observation ids [N] -> uint8 pixels [N, H, W, 3]."""
 
-# Pixels of the frames that vision sees at once: 256 frames of 32 x 32. Larger chunks are no faster and need more memory.
+# Pixels that vision sees at once: 256 frames of 32 x 32. Larger chunks are no faster and need more memory.
 CHUNK_PIXELS = 2**18
 
 

@@ -144,7 +144,8 @@ class LinePrinter:
             return
         self.last = row["minutes"]
         self.console.print(
-            f"{row['minutes']:7.1f} min {row['frames'] / 1e6:8.2f} M frames  {row['reward_rate']:.3f} rewards/1,000 frames  "
+            f"{row['minutes']:7.1f} min {row['frames'] / 1e6:8.2f} M frames  "
+            f"{row['reward_rate']:.3f} rewards/1,000 frames  "
             f"rewarded {row['rewarded']:.1%}  within 8 frames {row['criterion']:.1%}  distinct {row['distinct']:.0f}",
             highlight=False,
         )
@@ -173,7 +174,8 @@ def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Tab
     ):
         table.add_column(column, justify="right")
     table.add_row(
-        f"{row['frames']:,}", f"{speed:,.0f}", f"{row['minutes']:.1f}", f"{max(0.0, left):.0f} min", f"{row['reward_rate']:.3f}",
+        f"{row['frames']:,}", f"{speed:,.0f}", f"{row['minutes']:.1f}", f"{max(0.0, left):.0f} min",
+        f"{row['reward_rate']:.3f}",
         f"{row['rewarded']:.1%}", f"{row['criterion']:.1%}", f"{row['distinct']:.0f}", f"{row['entropy']:.3f}",
     )  # fmt: skip
     by_interval = [(k.removeprefix("criterion_"), v) for k, v in row.items() if k.startswith("criterion_")]

@@ -37,32 +37,36 @@ class Unroll:
 
     def select(self, lanes: Tensor) -> Self:
         """The unrolls of these lanes (int [n])."""
-        state = {name: tensor[lanes] for name, tensor in self.state.items()}
-        return type(self)(*(getattr(self, name)[:, lanes] for name in TENSORS), state)
+        return self.from_tensors(
+            {
+                name: tensor[lanes] if name.startswith("state.") else tensor[:, lanes]
+                for name, tensor in self.tensors().items()
+            }
+        )
 
     @classmethod
     def join(cls, unrolls: list[Self]) -> Self:
         """Unrolls side by side."""
-        if len(unrolls) == 1:
-            return unrolls[0]
-        state = {name: torch.cat([unroll.state[name] for unroll in unrolls]) for name in unrolls[0].state}
-        return cls(*(torch.cat([getattr(unroll, name) for unroll in unrolls], 1) for name in TENSORS), state)
+        parts = [unroll.tensors() for unroll in unrolls]
+        return cls.from_tensors(
+            {
+                name: torch.cat([part[name] for part in parts], 0 if name.startswith("state.") else 1)
+                for name in parts[0]
+            }
+        )
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything in one flat dict, for saving or sending."""
-        own = {name: getattr(self, name) for name in TENSORS}
+        """Everything in one flat dict, for saving or sending; lanes are axis 1, and axis 0 of the state."""
+        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "state"}
         return own | {f"state.{name}": tensor for name, tensor in self.state.items()}
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> Self:
         state = {n.removeprefix("state."): t for n, t in tensors.items() if n.startswith("state.")}
-        return cls(*(tensors[name] for name in TENSORS), state)
+        return cls(state=state, **{name: t for name, t in tensors.items() if not name.startswith("state.")})
 
     def to(self, device: torch.device | str) -> Self:
         return self.from_tensors({name: tensor.to(device) for name, tensor in self.tensors().items()})
-
-
-TENSORS = [field.name for field in fields(Unroll) if field.name != "state"]
 
 
 class Actor:

@@ -14,7 +14,7 @@ from gnomon.lab.tasks import TASKS, ReadySetGo, Task
 
 @dataclass(frozen=True)
 class LearningConfig:
-    """How the agent learns. Losses are sums over the frames of a batch; schedules run over `frames`."""
+    """How the agent learns. Losses are sums over the frames of a batch; schedules run over the second half of `frames`."""
 
     lanes: int = 512
     """Subjects that act at once."""
@@ -42,6 +42,8 @@ class LearningConfig:
     """Adam's step for vision, at the start."""
     final_learning_rate: float = 1.0
     """Share of both learning rates that is left at the end of the schedule."""
+    careful_learning_rate: float = 1.0
+    """Share of both learning rates that is left when most trials (90 %) are rewarded; they fall from 40 % on."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Adam's memory of the gradient and of its square, per update."""
     adam_epsilon: float = 1e-4
@@ -49,7 +51,7 @@ class LearningConfig:
     clip_norm: float = 40.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
     frames: int = 100_000_000
-    """Length of the schedule, and of the run unless it is limited otherwise."""
+    """Length of the run unless it is limited otherwise. What has a final value falls to it in the second half."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
     dedup: bool = True
@@ -67,8 +69,9 @@ class LearningConfig:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must not be below 0")
         if not 0 <= self.discount <= 1:
             raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
-        if not 0 <= self.final_learning_rate <= 1:
-            raise ValueError(f"final_learning_rate is {self.final_learning_rate}; it is a share, from 0 to 1")
+        for name in ("final_learning_rate", "careful_learning_rate"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it is a share, from 0 to 1")
         if self.horizon is not None and self.horizon < 1:
             raise ValueError(f"horizon is {self.horizon}; it must be at least 1 step, or none")
         if any(not 0 <= beta < 1 for beta in self.adam_betas):

@@ -67,7 +67,7 @@ def evaluate(
             first = laboratory.step(action).episode_end
         frames += COLLECT_FRAMES
         tables.append(take_trials(laboratory.trials))
-        done = finished(pl.concat(tables)).group_by("lane").len()["len"].clip(upper_bound=share).sum()
+        done = sum(min(count, share) for count in finished(pl.concat(tables)).group_by("lane").len()["len"])
         report(min(done, trials), trials)
     table = first_trials(pl.concat(tables), share, trials)
     return Evaluation(table, recorder.dataset() if recorder else None, frames, done == lanes * share)

@@ -1,8 +1,8 @@
 """The learner: turns rounds of unrolls into better weights, with V-trace for the lag between acting and learning.
 
 The controller and the heads learn from every batch of trajectories. Vision, the dear part, learns from every few: until
-then its features are looked up, the batches' gradients with respect to them are summed over distinct observations, and one
-backward pass and one optimiser step follow.
+then its features are looked up, the batches' gradients with respect to them are summed over distinct observations, and
+one backward pass and one optimiser step follow.
 """
 
 import time
@@ -22,6 +22,7 @@ from gnomon.learn.checkpoint import load_optimiser, nest, optimiser_tensors, unn
 from gnomon.learn.config import LearningConfig
 from gnomon.learn.losses import impala_loss
 
+CAREFUL_FROM, CAREFUL_TO = 0.4, 0.9  # shares of rewarded trials between which the learning rates fall
 REWARD_MEMORY = 0.9  # of the running mean reward per trajectory, per round
 
 
@@ -51,10 +52,13 @@ class Learner:
         self._seen: list[tuple[Tensor, Tensor]] = []  # ids [N] and gradients [N, F] that vision has yet to learn from
         self.seconds: dict[str, float] = defaultdict(float)  # spent in "vision" and "controller", for benchmarks
 
-    def learn(self, unroll: Unroll, frames: int) -> dict[str, float]:
-        """Learn from a round of unrolls; `frames` of the run have been acted so far. Returns means over its batches."""
-        progress = min(1.0, frames / self.config.frames)
-        self._schedule(progress)
+    def learn(self, unroll: Unroll, frames: int, success: float = 0.0) -> dict[str, float]:
+        """Learn from a round of unrolls, and return the metrics' means over its batches.
+
+        `frames` of the run have been acted so far, and lately this share of trials was a `success`.
+        """
+        progress = min(1.0, max(0.0, 2 * frames / self.config.frames - 1))  # through the second half
+        self._schedule(progress, success)
         size = self._batch_size(unroll)
         unroll = unroll if self.waiting is None else Unroll.join([self.waiting, unroll])
         order = torch.randperm(unroll.lanes, generator=self.generator).to(unroll.ids.device)
@@ -63,7 +67,8 @@ class Learner:
         self.waiting = unroll.select(left_over) if len(left_over) else None
 
         metrics = [self._learn_batch(unroll.select(lanes), progress) for lanes in batches]
-        return means(metrics) | {"batch": size, "updates": self.updates}
+        rate = self.optimiser.param_groups[0]["lr"]
+        return means(metrics) | {"batch": size, "updates": self.updates, "learning_rate": rate}
 
     @property
     def at_rest(self) -> bool:
@@ -127,8 +132,11 @@ class Learner:
             return first
         return first * (final / first) ** progress if first * final else first + (final - first) * progress
 
-    def _schedule(self, progress: float) -> None:
-        share = 1 - (1 - self.config.final_learning_rate) * progress
+    def _schedule(self, progress: float, success: float) -> None:
+        care = min(1.0, max(0.0, (success - CAREFUL_FROM) / (CAREFUL_TO - CAREFUL_FROM)))
+        share = (1 - (1 - self.config.final_learning_rate) * progress) * (
+            1 - (1 - self.config.careful_learning_rate) * care
+        )
         self.optimiser.param_groups[0]["lr"] = self.config.learning_rate * share
         self.vision_optimiser.param_groups[0]["lr"] = self.config.vision_learning_rate * share
 

@@ -27,6 +27,7 @@ from gnomon.records.trials import take_trials
 
 LOG_ROUNDS = 10  # rounds between two lines of metrics
 CHECKPOINT_MINUTES = 2.0
+SUCCESS_MEMORY = 0.8  # of the running share of rewarded trials, per round
 RECENT_TRIALS = 5_000  # over which scores are computed
 TOLERANCE = 8  # frames: the criterion counts productions that miss by less
 
@@ -63,6 +64,7 @@ class Trainer:
         self.learner = Learner(self.agent, eye, learning, shuffling)
         self.rounds, self.frames, self.number = 0, 0, 0
         self.minutes, self.frames_before = 0.0, 0  # of training before this process
+        self.success = 0.0  # running share of rewarded trials
         self._started = time.monotonic()
         self._trials: list[pl.DataFrame] = []  # since the last checkpoint
         self._metrics: list[dict[str, Any]] = []  # lines since the last checkpoint
@@ -78,13 +80,15 @@ class Trainer:
         while not turns or not self.learner.at_rest:
             unroll = self.actor.unroll()
             self.frames += unroll.frames
-            turns.append(self.learner.learn(unroll, self.frames))
+            turns.append(self.learner.learn(unroll, self.frames, self.success))
             rewards, frames = rewards + float(unroll.reward.sum()), frames + unroll.frames
         self.actor.eye.forget()  # also if all only waited for a batch: a resumed run begins with an empty table
         self.rounds += 1
         trials = take_trials(self.laboratory.trials)
         self._trials.append(trials)
         self._recent.add(trials)
+        if len(trials):
+            self.success += (1 - SUCCESS_MEMORY) * (rewarded_share(trials) - self.success)
         return means(turns) | {"reward_rate": 1000 * rewards / frames}
 
     @property
@@ -165,7 +169,7 @@ class Trainer:
         )
         tensors |= nest("recent", self._recent.state_dict())
         progress = {"rounds": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
-        progress |= {"gathered": self._gathered, "learner": counters}
+        progress |= {"success": self.success, "gathered": self._gathered, "learner": counters}
         write_checkpoint(self.folder.checkpoints, Checkpoint(self.number, tensors, progress))
         self._status("running")
 
@@ -186,7 +190,7 @@ class Trainer:
         self._recent.load_state_dict(unnest("recent", tensors))
         self.number, self.rounds, self.frames = checkpoint.number, counters["rounds"], counters["frames"]
         self.minutes, self.frames_before = counters["minutes"], self.frames
-        self._gathered = counters["gathered"]
+        self.success, self._gathered = counters["success"], counters["gathered"]
         self.folder.cut_back(self.number, self.rounds)
         return complaints
 
@@ -229,6 +233,11 @@ class Recent:
         self._trials.extend(
             (interval, bool(within), bool(rewarded)) for interval, within, rewarded in state["trials"].tolist()
         )
+
+
+def rewarded_share(trials: pl.DataFrame) -> float:
+    """Share of trials that earned something."""
+    return trials.select((pl.col("reward") > 0).mean()).item()
 
 
 def stream(seed: int, purpose: str) -> int:

@@ -6,12 +6,14 @@ trial's activity, aligned to any event.
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import torch
 import xarray as xr
 from torch import Tensor
-from zarr.storage import ZipStore
+from zarr.storage import MemoryStore, ZipStore
 
 from gnomon.lab.laboratory import Laboratory
 
@@ -25,7 +27,7 @@ class Recorder:
     _frames: list[dict[str, Tensor]] = field(default_factory=list)
 
     def add(self, action: Tensor, value: Tensor, units: dict[str, Tensor]) -> None:
-        """Keep a frame: what is seen now, and what the agent makes of it (action and value [lanes], units [lanes, ...])."""
+        """Keep a frame: what is seen, and what the agent makes of it (action, value [lanes], units [lanes, ...])."""
         lab, first = self.laboratory, slice(self.lanes)
         trials = lab.trials
         frame = {
@@ -64,8 +66,12 @@ def write_recording(recording: xr.Dataset, path: Path) -> None:
     """Write a recording into one file; a half-written one never takes the place of a whole one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
-    with ZipStore(part, mode="w") as store:
-        recording.to_zarr(store, zarr_format=3, consolidated=False)
+    # xarray rewrites attributes, and an archive cannot replace a file; so it is filled when all is written.
+    files: dict[str, Any] = {}
+    recording.to_zarr(MemoryStore(files), zarr_format=3, consolidated=False)
+    with ZipFile(part, "w") as archive:
+        for name, contents in files.items():
+            archive.writestr(name, contents.to_bytes())
     part.replace(path)
 
 
