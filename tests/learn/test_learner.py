@@ -77,9 +77,9 @@ def plain_loss(agent: Agent, render: Any, unroll: Unroll, config: LearningConfig
         values.append(output.value)
     loss = torch.zeros((), dtype=values[0].dtype)
     for b in range(unroll.lanes):
-        V = [float(value[b]) for value in values]
+        V = [value[b].item() for value in values]
         log_pi = [logits[t][b].log_softmax(0)[unroll.action[t, b]] for t in range(T)]
-        rho = [min(1.0, math.exp(float(log_pi[t]) - float(unroll.log_prob[t, b]))) for t in range(T)]
+        rho = [min(1.0, math.exp(log_pi[t].item() - float(unroll.log_prob[t, b]))) for t in range(T)]
         gamma = [0.0 if unroll.end[t, b] else config.discount for t in range(T)]
         r = [float(unroll.reward[t, b]) for t in range(T)]
         vs = [0.0] * T + [V[T]]
@@ -102,14 +102,14 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     batches = 3 if vision_every == 1 else 4
     actor = small_actor(controller, lanes=3 * batches, length=6, dtype=torch.float64)
     unroll = acted(actor)
-    # Half way through the schedule; both norms get clipped.
+    # Half way through the schedule, which is the second half of the run; both norms get clipped.
     config = replace(
         LEARNING, batch=3, vision_every=vision_every, frames=1_000, learning_rate=0.02, vision_learning_rate=0.01,
         final_learning_rate=0.5, entropy_cost=0.4, final_entropy_cost=0.1, value_cost=0.7, clip_norm=2.0,
     )  # fmt: skip
     plain = copy.deepcopy(actor.agent)
     learner = build_learner(actor, config)
-    metrics = learner.learn(unroll, frames=500)
+    metrics = learner.learn(unroll, frames=750)
     assert learner.updates == metrics["updates"] == batches
 
     vision = list(plain.vision.parameters())
@@ -123,7 +123,7 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
         if number % vision_every == 0:
             vision_adam.step(0.75 * 0.01)
     for name, expected in plain.state_dict().items():
-        torch.testing.assert_close(actor.agent.state_dict()[name], expected, rtol=1e-6, atol=1e-8)
+        torch.testing.assert_close(actor.agent.state_dict()[name], expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("controller", CONTROLLERS)
@@ -139,7 +139,9 @@ def test_dedup_changes_nothing_but_the_work(controller: str) -> None:
         # After Adam's first step its mean is a tenth of the gradient.
         moments.append({name: t for name, t in learner.state_dict()[0].items() if name.endswith("exp_avg")})
     assert looked_at[0] < looked_at[1] == 11 * 12
-    assert len(moments[0]) == len([p for p in small_actor(controller, lanes=1, length=1).agent.parameters() if p.requires_grad])
+    assert len(moments[0]) == len(
+        [p for p in small_actor(controller, lanes=1, length=1).agent.parameters() if p.requires_grad]
+    )
     for name, gradient in moments[1].items():
         assert gradient.norm() > 0, name
         assert (moments[0][name] - gradient).norm() < 1e-5 * gradient.norm(), name
@@ -160,15 +162,32 @@ def acted_without_moving(actor: Actor, seed: int) -> Unroll:
     return replace(unroll, reward=torch.randn(unroll.reward.shape, generator=torch.Generator().manual_seed(seed)))
 
 
+@pytest.mark.parametrize("vision_every", [1, 5])
+def test_actors_see_with_the_new_weights_at_once(vision_every: int) -> None:
+    """Whether or not vision has learned: no drive of the old controller is left in the eye's table."""
+    actor = small_actor("lstm", lanes=8, length=6)
+    learner = build_learner(actor, replace(LEARNING, batch=8, vision_every=vision_every, learning_rate=0.05))
+    learner.learn(acted_without_moving(actor, seed=0), frames=0)
+    assert learner.at_rest == (vision_every == 1)
+    unroll = actor.unroll()
+    with torch.no_grad():
+        drive = actor.agent.drive(actor.laboratory.render(unroll.ids[:-1].flatten()))
+        output, _ = actor.agent.unroll(drive.unflatten(0, unroll.action.shape), unroll.first[:-1], unroll.state)
+    log_prob = output.logits.log_softmax(-1).gather(-1, unroll.action[..., None])[..., 0]
+    torch.testing.assert_close(unroll.log_prob, log_prob, rtol=1e-5, atol=1e-5)
+
+
 # Batches.
 
 
 class WatchedLearner(Learner):
     """Keeps every batch it learned from."""
 
-    def loss(self, unroll: Unroll, *arguments: Any) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss(
+        self, unroll: Unroll, features: Tensor, places: Tensor, progress: float
+    ) -> tuple[Tensor, dict[str, Tensor]]:
         self.batches = [*getattr(self, "batches", []), unroll]
-        return super().loss(unroll, *arguments)
+        return super().loss(unroll, features, places, progress)
 
 
 def test_leftovers_wait_and_no_trajectory_is_lost_or_used_twice() -> None:
@@ -217,7 +236,8 @@ def test_a_round_too_small_for_a_batch_only_waits() -> None:
     learner = build_learner(actor, replace(LEARNING, batch=10))
     before = copy_weights(actor.agent)
     metrics = learner.learn(actor.unroll(), frames=0)
-    assert metrics == {"batch": 10, "updates": 0}
+    assert (metrics["batch"], metrics["updates"]) == (10, 0)
+    assert "entropy" not in metrics
     assert all(torch.equal(tensor, before[name]) for name, tensor in actor.agent.state_dict().items())
     assert learner.learn(actor.unroll(), frames=0)["updates"] == 1
     assert learner.waiting is not None
@@ -227,12 +247,18 @@ def test_a_round_too_small_for_a_batch_only_waits() -> None:
 # Schedules.
 
 
-@pytest.mark.parametrize(("frames", "share"), [(0, 1.0), (500, 0.625), (1_000, 0.25), (5_000, 0.25)])
-def test_learning_rates_fall_in_a_line(frames: int, share: float) -> None:
+@pytest.mark.parametrize(
+    ("frames", "success", "share"),
+    [
+        (0, 0.0, 1.0), (500, 0.0, 1.0), (750, 0.0, 0.625), (1_000, 0.0, 0.25), (5_000, 0.0, 0.25),
+        (0, 0.4, 1.0), (0, 0.65, 0.6), (0, 0.9, 0.2), (0, 1.0, 0.2), (1_000, 1.0, 0.05),
+    ],
+)  # fmt: skip
+def test_learning_rates_fall_in_the_second_half_and_with_success(frames: int, success: float, share: float) -> None:
     actor = small_actor("feedforward", lanes=2, length=2)
-    config = replace(LEARNING, batch=2, frames=1_000, learning_rate=1e-3, vision_learning_rate=4e-3, final_learning_rate=0.25)
-    learner = build_learner(actor, config)
-    learner.learn(actor.unroll(), frames)
+    rates = {"learning_rate": 1e-3, "vision_learning_rate": 4e-3, "final_learning_rate": 0.25}
+    learner = build_learner(actor, replace(LEARNING, batch=2, frames=1_000, careful_learning_rate=0.2, **rates))
+    learner.learn(actor.unroll(), frames, success)
     assert learner.optimiser.param_groups[0]["lr"] == pytest.approx(1e-3 * share)
     assert learner.vision_optimiser.param_groups[0]["lr"] == pytest.approx(4e-3 * share)
 

@@ -23,9 +23,7 @@ def draw() -> dict[str, Any]:
     return batch
 
 
-def read(
-    batch: dict[str, Any], horizon: int | None, entropy_cost: float, value_cost: float
-) -> tuple[float, float]:
+def read(batch: dict[str, Any], horizon: int | None, entropy_cost: float, value_cost: float) -> tuple[float, float]:
     """The loss and the entropy per frame, one frame at a time."""
     log_prob, entropy = torch.zeros(T, B, dtype=torch.float64), 0.0
     for t in range(T):

@@ -118,9 +118,7 @@ def test_on_policy_targets_are_discounted_returns() -> None:
 
 
 def test_targets_carry_no_gradient() -> None:
-    log_rhos, discount_t, r_t, values, bootstrap = (
-        torch.from_numpy(x).requires_grad_() for x in draw(4, 2, 2)
-    )
+    log_rhos, discount_t, r_t, values, bootstrap = (torch.from_numpy(x).requires_grad_() for x in draw(4, 2, 2))
     result = vtrace(log_rhos, discount_t, r_t, values, bootstrap)
     assert not result.vs.requires_grad
     assert not result.advantages.requires_grad

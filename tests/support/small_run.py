@@ -27,9 +27,7 @@ TASK = ReadySetGo(
 )
 OPTICS = OpticsConfig(retina=(8, 8), gaze_step=60, gaze_limit=33.0)
 # Batches of 10 of 32 lanes: after most rounds some trajectories wait.
-LEARNING = LearningConfig(
-    lanes=32, unroll=8, batch=10, vision_every=1, learning_rate=1e-3, vision_learning_rate=1e-3
-)
+LEARNING = LearningConfig(lanes=32, unroll=8, batch=10, vision_every=1, learning_rate=1e-3, vision_learning_rate=1e-3)
 CONFIG = RunConfig(TASK, OPTICS, AgentConfig("lstm", units=16, features=16), LEARNING, seed=3)
 
 FRAMES_PER_ROUND = LEARNING.lanes * LEARNING.unroll

@@ -105,7 +105,8 @@ class Eye:
             self._known[unknown] = True
 
     def _see(self, ids: Tensor) -> Tensor:
-        return torch.cat([self.agent.vision(self.render(chunk)) for chunk in chunks(self.agent, ids)])
+        seen = [self.agent.vision(padded(self.render(chunk)))[: len(chunk)] for chunk in chunks(self.agent, ids)]
+        return torch.cat(seen)
 
 
 def learn_to_see(agent: Agent, render: Render, ids: Tensor, gradient: Tensor) -> None:
@@ -115,7 +116,16 @@ def learn_to_see(agent: Agent, render: Render, ids: Tensor, gradient: Tensor) ->
     """
     pieces = chunks(agent, ids)
     for chunk, piece in zip(pieces, gradient.split(len(pieces[0])), strict=True):
-        agent.vision(render(chunk)).backward(piece)
+        agent.vision(padded(render(chunk)))[: len(chunk)].backward(piece)
+
+
+def padded(pixels: Tensor) -> Tensor:
+    """Images [N, ...], the first of them repeated until their number is a power of two.
+
+    Convolutions are compiled anew for every batch size they meet: a few sizes save that time, and its memory.
+    """
+    more = (1 << (len(pixels) - 1).bit_length()) - len(pixels)
+    return torch.cat([pixels, pixels[:1].expand(more, *pixels.shape[1:])]) if more else pixels
 
 
 def chunks(agent: Agent, ids: Tensor) -> tuple[Tensor, ...]:

@@ -14,7 +14,7 @@ from gnomon.lab.tasks import TASKS, ReadySetGo, Task
 
 @dataclass(frozen=True)
 class LearningConfig:
-    """How the agent learns. Losses are sums over the frames of a batch; schedules run over the second half of `frames`."""
+    """How the agent learns. Losses are sums over a batch; schedules run over the second half of `frames`."""
 
     lanes: int = 512
     """Subjects that act at once."""

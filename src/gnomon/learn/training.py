@@ -76,13 +76,13 @@ class Trainer:
     def round(self) -> dict[str, Any]:
         """Act and learn in turns until vision has learned, too; returns the metrics, averaged over updates."""
         turns: list[dict[str, float]] = []
-        rewards, frames = 0.0, 0
-        while not turns or not self.learner.at_rest:
+        rewards, frames, updates = 0.0, 0, self.learner.updates
+        # An unroll may do no more than wait for a batch; only after vision has learned is the eye's table fresh.
+        while self.learner.updates == updates or not self.learner.at_rest:
             unroll = self.actor.unroll()
             self.frames += unroll.frames
             turns.append(self.learner.learn(unroll, self.frames, self.success))
             rewards, frames = rewards + float(unroll.reward.sum()), frames + unroll.frames
-        self.actor.eye.forget()  # also if all only waited for a batch: a resumed run begins with an empty table
         self.rounds += 1
         trials = take_trials(self.laboratory.trials)
         self._trials.append(trials)
