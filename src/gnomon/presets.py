@@ -7,7 +7,20 @@ from gnomon.lab.optics import ENGINE_FIELD_OF_VIEW, OpticsConfig
 from gnomon.lab.tasks import PAPER, TASKS, Task
 from gnomon.learn.config import LearningConfig, RunConfig
 
-LAPTOP = RunConfig(task=PAPER)
+# What was tried and why it is so: docs/lab-notes.md.
+LAPTOP = RunConfig(
+    task=PAPER,
+    learning=LearningConfig(
+        lanes=512,
+        batch=32,
+        vision_every=16,
+        entropy_cost=0.01,
+        learning_rate=1e-3,
+        vision_learning_rate=1e-3,
+        careful_learning_rate=0.1,
+        frames=40_000_000,
+    ),
+)
 
 # 200 actors, batches of 32 unrolls of 100 frames, Adam as printed. The paper names no image size and no action set.
 PAPER_RUN = RunConfig(

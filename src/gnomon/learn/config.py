@@ -43,7 +43,7 @@ class LearningConfig:
     final_learning_rate: float = 1.0
     """Share of both learning rates that is left at the end of the schedule."""
     careful_learning_rate: float = 1.0
-    """Share of both learning rates that is left when most trials (90 %) are rewarded; they fall from 40 % on."""
+    """Share of both learning rates that is left when most trials (70 %) are rewarded; they fall from 40 % on."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Adam's memory of the gradient and of its square, per update."""
     adam_epsilon: float = 1e-4

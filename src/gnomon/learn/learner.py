@@ -22,7 +22,7 @@ from gnomon.learn.checkpoint import load_optimiser, nest, optimiser_tensors, unn
 from gnomon.learn.config import LearningConfig
 from gnomon.learn.losses import impala_loss
 
-CAREFUL_FROM, CAREFUL_TO = 0.4, 0.9  # shares of rewarded trials between which the learning rates fall
+CAREFUL_FROM, CAREFUL_TO = 0.4, 0.7  # shares of rewarded trials between which the learning rates fall
 REWARD_MEMORY = 0.9  # of the running mean reward per trajectory, per round
 
 

@@ -11,7 +11,7 @@ def keep_freed_memory() -> bool:
     """Tell glibc's allocator to keep big buffers; returns whether it did.
 
     Convolutions and scans allocate and free the same large buffers again and again. By default each of them comes fresh
-    from the kernel, page by page; keeping them made vision's forward and backward passes about 1.5 times as fast.
+    from the kernel, page by page. `benchmarks/throughput.py` measures what keeping them is worth.
     Elsewhere (macOS, musl) nothing happens.
     """
     if not sys.platform.startswith("linux"):
