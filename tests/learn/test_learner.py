@@ -251,7 +251,7 @@ def test_a_round_too_small_for_a_batch_only_waits() -> None:
     ("frames", "success", "share"),
     [
         (0, 0.0, 1.0), (500, 0.0, 1.0), (750, 0.0, 0.625), (1_000, 0.0, 0.25), (5_000, 0.0, 0.25),
-        (0, 0.4, 1.0), (0, 0.65, 0.6), (0, 0.9, 0.2), (0, 1.0, 0.2), (1_000, 1.0, 0.05),
+        (0, 0.4, 1.0), (0, 0.55, 0.6), (0, 0.7, 0.2), (0, 1.0, 0.2), (1_000, 1.0, 0.05),
     ],
 )  # fmt: skip
 def test_learning_rates_fall_in_the_second_half_and_with_success(frames: int, success: float, share: float) -> None:
