@@ -47,7 +47,7 @@ class Trainer:
 
     def __init__(self, config: RunConfig, folder: RunFolder) -> None:
         self.config, self.folder = config, folder
-        learning, device = config.learning, torch.device(config.learning.device)
+        learning, device = config.learning, usable_device(config.learning.device)
         self.laboratory = Laboratory(
             config.task,
             config.optics,
@@ -243,6 +243,17 @@ def rewarded_share(trials: pl.DataFrame) -> float:
 def stream(seed: int, purpose: str) -> int:
     """A seed of its own for each purpose, so that one draw more here moves nothing there."""
     return int.from_bytes(hashlib.sha256(f"{seed} {purpose}".encode()).digest()[:7], "big")
+
+
+def usable_device(name: str) -> torch.device:
+    """The device of this name, if this machine has it."""
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        there = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+        raise ValueError(f"device is {name!r}; this machine has {', '.join(there)}") from None
+    return device
 
 
 def build_agent(config: RunConfig, laboratory: Laboratory) -> Agent:
