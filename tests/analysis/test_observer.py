@@ -10,14 +10,12 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from gnomon.analysis.observer import (
+from gnomon.analysis.observer import Kind, Observer, Prior
+from gnomon.analysis.observer_fit import (
     CANDIDATES,
     Comparison,
-    Kind,
-    Observer,
     ObserverBootstrap,
     ObserverFit,
-    Prior,
     Profile,
     bootstrap,
     compare,
