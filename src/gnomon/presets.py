@@ -7,20 +7,8 @@ from gnomon.lab.optics import ENGINE_FIELD_OF_VIEW, OpticsConfig
 from gnomon.lab.tasks import PAPER, TASKS, Task
 from gnomon.learn.config import LearningConfig, RunConfig
 
-# What was tried and why it is so: docs/lab-notes.md.
-LAPTOP = RunConfig(
-    task=PAPER,
-    learning=LearningConfig(
-        lanes=512,
-        batch=32,
-        vision_every=16,
-        entropy_cost=0.01,
-        learning_rate=1e-3,
-        vision_learning_rate=1e-3,
-        careful_learning_rate=0.1,
-        frames=40_000_000,
-    ),
-)
+# What was tried and why it is so: docs/lab-notes.md. These are the defaults of every config.
+LAPTOP = RunConfig(task=PAPER)
 
 # 200 actors, batches of 32 unrolls of 100 frames, Adam as printed. The paper names no image size and no action set.
 PAPER_RUN = RunConfig(
@@ -39,7 +27,8 @@ PAPER_RUN = RunConfig(
         vision_learning_rate=1e-5,
         adam_betas=(0.9, 0.999),
         adam_epsilon=1e-4,
-        frames=3_200_000_000,
+        careful_learning_rate=1.0,
+        frames=3_200_000_000,  # a million updates
     ),
 )
 

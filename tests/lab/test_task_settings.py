@@ -23,7 +23,7 @@ SHARED = [
     ({"frames_to_fixate": 0}, r"frames_to_fixate is 0; .*at least 1"),
     ({"trials_per_episode": 0}, r"trials_per_episode is 0"),
     ({"trials_per_episode": True}, r"trials_per_episode is True"),
-    ({"episode_seconds": 0.0}, r"episode_seconds is 0.0; .*longer than 0 s"),
+    ({"episode_seconds": 0.0}, r"episode_seconds is 0.0; .*at least one frame"),
     ({"fixation_size": 0.0}, r"fixation_size is 0.0; it must be above 0"),
     ({"target_size": -0.1}, r"target_size is -0.1; it must be above 0"),
     ({"fixation_size": 1.2}, r"fixation_size is 1.2; .*at most 1"),

@@ -224,7 +224,7 @@ def test_the_criterion_stops_a_run_once_there_are_enough_trials(
 
     assert trainer.run(Limits(frames=200 * FRAMES_PER_ROUND, criterion=0.0), report) == "criterion"
     assert enough == [False] * (trainer.rounds - 1) + [True]
-    assert trainer.run(Limits(frames=trainer.frames + 1, criterion=1.1)) == "frames"
+    assert trainer.run(Limits(frames=trainer.frames + 1, criterion=1.0)) == "frames"
 
 
 def finished(trainer: Trainer) -> list[str]:
@@ -287,3 +287,47 @@ def test_seeds_and_purposes_have_streams_of_their_own() -> None:
     streams = {training.stream(seed, purpose) for seed in range(50) for purpose in ("laboratory", "actions")}
     assert len(streams) == 100
     assert training.stream(0, "actions") == training.stream(0, "actions")
+
+
+def test_a_run_that_is_done_is_left_as_it_is(tmp_path: Path) -> None:
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(Limits(frames=2 * FRAMES_PER_ROUND))
+    before = sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir())
+    status = trainer.folder.read_status()
+    again, _ = resume(tmp_path / "run")
+    assert again.run(Limits(frames=FRAMES_PER_ROUND)) == "frames"
+    assert sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()) == before
+    assert again.folder.read_status() == status
+
+
+def test_two_processes_cannot_write_to_one_run(tmp_path: Path) -> None:
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(Limits(frames=FRAMES_PER_ROUND))
+    with trainer.folder.locked(), pytest.raises(ValueError, match="is being trained by another process"):
+        resume(tmp_path / "run")
+    assert resume(tmp_path / "run")[0].frames == trainer.frames
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"frames": -5}, "frames is -5; a limit must be above 0"),
+        ({"minutes": 0.0}, "minutes is 0.0; a limit must be above 0"),
+        ({"criterion": 5.0}, "criterion is 5.0; it is a share"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_named(limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Limits(**limits)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("[]", "JSON object"), ("{", "config.json: "), ('{"laerning": {}}', "no part laerning"),
+     ('{"learning": {"lanes": "many"}}', "LearningConfig"), ('{"learning": {"lane": 3}}', "has no setting lane")],
+)  # fmt: skip
+def test_a_damaged_config_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ValueError, match=message) as error:
+        resume(tmp_path)
+    assert "config.json" in str(error.value)

@@ -92,6 +92,9 @@ def build_task(name: str, script: dict[str, Any]) -> Task:
         settings.setdefault("intervals", (200, 300))
         settings.setdefault("probe_intervals", (25, 375))
         settings.setdefault("probe_probability", 0.08)
+        for name in ("intervals", "probe_intervals"):
+            settings[name] = tuple(sorted(set(settings[name])))  # drawn by number; which comes first is of no matter
+        settings["flash"] = max(1, settings.get("flash", 10))  # a timer of 0 frames rings on the next
         share = special.pop("fixationHoldP", 0.15)
         settings["hold_probability"] = share if special.pop("fixationHoldRule", False) else 0.0
         task = ReadySetGo(**settings, reward_probes=True)

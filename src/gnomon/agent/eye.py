@@ -17,6 +17,7 @@ Render = Callable[[Tensor], Tensor]
 
 # Pixels that vision sees at once: 256 frames of 32 x 32. Larger chunks are no faster and need more memory.
 CHUNK_PIXELS = 2**18
+LARGEST_TABLE = 8.0  # GB
 
 
 def distinct_ids(ids: Tensor, dedup: bool = True) -> tuple[Tensor, Tensor]:
@@ -42,6 +43,12 @@ class Eye:
         self.agent, self.render, self.dedup = agent, render, dedup
         weight = agent.policy.weight
         size = observations if dedup else 0
+        needed = size * (agent.config.features + agent.controller.drive_size) * weight.element_size() / 2**30
+        if needed > LARGEST_TABLE:
+            raise ValueError(
+                f"remembering {observations:,} observations would take {needed:.0f} GB, more than {LARGEST_TABLE:.0f}; "
+                "choose a larger gaze_step or a smaller gaze_limit, or switch dedup off"
+            )
         self._features = weight.new_empty(size, agent.config.features)
         self._drive = weight.new_empty(size, agent.controller.drive_size)
         self._known = torch.zeros(size, dtype=torch.bool, device=weight.device)

@@ -23,13 +23,13 @@ class Evaluate:
     """
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
-    """Folder of a run."""
+    """Folder of a run or of a published agent; published/NAME is one that comes with Gnomon."""
     trials: int = 2000
     """Trials to do."""
     seed: int = 1
     """Seed of everything random in the evaluation."""
     out: Path | None = None
-    """Where to write; by default RUN/evaluation."""
+    """Where to write; by default RUN/evaluation, and out/NAME for a published agent."""
     intervals: tuple[int, ...] | None = None
     """Sample intervals in frames, in place of the trained ones."""
     probes: tuple[int, ...] = ()
@@ -45,30 +45,17 @@ def evaluate(options: Evaluate) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     from gnomon.analysis.performance import production
-    from gnomon.lab.laboratory import Laboratory
     from gnomon.lab.tasks import ReadySetGo
-    from gnomon.learn.checkpoint import newest_checkpoint, unnest
-    from gnomon.learn.config import RunConfig
+    from gnomon.learn.agents import load_agent
     from gnomon.learn.evaluation import evaluate as evaluate_agent
     from gnomon.learn.memory import keep_freed_memory
-    from gnomon.learn.training import build_agent
     from gnomon.records.recordings import write_recording
-    from gnomon.records.runs import RunFolder
     from gnomon.records.trials import write_trials
 
     keep_freed_memory()
     console = Console(highlight=False, soft_wrap=True)
-    folder = RunFolder(options.run)
-    folder.require()
-    config = RunConfig.from_json(folder.config.read_text())
-    checkpoint, complaints = newest_checkpoint(folder.checkpoints)
-    for complaint in complaints:
-        console.print(f"[yellow]{complaint}; using the checkpoint before it[/]")
+    agent, config = load_agent(options.run, lambda complaint: console.print(complaint, style="yellow", markup=False))
     task = changed_task(config.task, options)
-    agent = build_agent(config, Laboratory(config.task, config.optics))
-    agent.load_state_dict(unnest("agent", checkpoint.tensors))
-    agent.to(config.learning.device)
-
     bar = Progress("evaluating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console)
     with bar:
         row = bar.add_task("", total=options.trials)
@@ -81,7 +68,7 @@ def evaluate(options: Evaluate) -> None:
             record_lanes=options.record_lanes,
             report=lambda done, wanted: bar.update(row, completed=done),
         )
-    out = options.out or folder.path / "evaluation"
+    out = options.out or default_folder(options.run)
     write_trials(result.trials, out / "trials.parquet")
     console.print(f"trials        {out / 'trials.parquet'}")
     if result.recording is not None:
@@ -93,6 +80,14 @@ def evaluate(options: Evaluate) -> None:
         )
     if isinstance(task, ReadySetGo) and result.trials["production_interval"].count() > 1:
         print_production(production(result.trials), console)
+
+
+def default_folder(path: Path) -> Path:
+    """Where results go: into the run's own folder; a published agent's is left alone."""
+    from gnomon.learn.agents import find_agent, is_published
+
+    folder = find_agent(path)
+    return Path("out") / folder.resolve().name if is_published(folder) else folder / "evaluation"
 
 
 def changed_task(task: Task, options: Evaluate) -> Task:

@@ -25,7 +25,8 @@ def runs(options: Runs) -> None:
         return
     table = Table()
     for column in ("run", "state", "controller", "frames", "minutes", "rewarded", "within 8 frames"):
-        table.add_column(column, justify="left" if column in ("run", "state", "controller") else "right")
+        words = column in ("run", "state", "controller")
+        table.add_column(column, justify="left" if words else "right", overflow="fold")
     for folder in found:
         status = folder.read_status()
         numbers = [

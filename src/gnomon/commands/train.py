@@ -44,8 +44,10 @@ class Train:
     """Stop after this many minutes of training."""
     criterion: float | None = None
     """Stop when this share of the last 5,000 trials missed the interval by less than 8 frames."""
-    threads: int = field(default_factory=lambda: os.cpu_count() or 1)
-    """Threads to compute with. Another number may change the last bits of a sum, and so the course of a run."""
+    threads: int | None = None
+    """Threads to compute with; by default all cores, and for a resumed run as many as before.
+
+    Another number may change the last bits of a sum, and so the course of a run."""
 
 
 def options_for(arguments: Sequence[str]) -> type[Train]:
@@ -64,7 +66,8 @@ def chosen_preset(arguments: Sequence[str]) -> RunConfig:
     """The preset for the task and controller that are named among the arguments."""
     from gnomon.presets import preset
 
-    words = [part for word in arguments for part in word.split("=", 1)]
+    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    words = [word.replace("_", "-") if word.startswith("--") else word for word in words]
 
     def named(option: str, otherwise: str) -> str:
         places = [place for place, word in enumerate(words[:-1]) if word == option]
@@ -73,10 +76,17 @@ def chosen_preset(arguments: Sequence[str]) -> RunConfig:
     return preset(named("--preset", "laptop"), named("--task-name", "ready_set_go"), named("--controller", "lstm"))
 
 
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def run_config(options: Any) -> RunConfig:
     """The config that the command line describes."""
     from gnomon.learn.config import RunConfig
 
+    if options.task.name != options.task_name:
+        raise ValueError(f"--task-name is {options.task_name}, but the settings are those of {options.task.name}")
     return RunConfig(options.task, options.optics, options.agent, options.learning, options.seed)
 
 
@@ -88,13 +98,21 @@ def train(options: Any) -> None:
     from gnomon.learn.learner import NotFiniteError
     from gnomon.learn.memory import keep_freed_memory
     from gnomon.learn.training import Limits, resume, start
+    from gnomon.records.runs import RunFolder
 
-    if options.threads < 1:
-        raise ValueError(f"threads is {options.threads}; it must be at least 1")
-    torch.set_num_threads(options.threads)
-    keep_freed_memory()
     console = Console(highlight=False, soft_wrap=True)
+    before = RunFolder(options.resume).threads() if options.resume is not None else None
+    threads = options.threads or before or cores()
+    if threads < 1 or options.threads == 0:
+        raise ValueError(f"threads is {options.threads}; it must be at least 1")
+    if before not in (None, threads):
+        console.print(
+            f"[yellow]the run had {before} threads, now {threads}: it will not be the same to the last bit[/]"
+        )
+    torch.set_num_threads(threads)
+    keep_freed_memory()
     config = run_config(options)
+    limits = Limits(options.frames, options.minutes, options.criterion)
     if options.resume is not None:
         if config != chosen_preset([]) or options.name is not None:
             raise ValueError(
@@ -108,14 +126,17 @@ def train(options: Any) -> None:
         name = options.name or f"{config.task.name}-{config.agent.controller}-{config.seed}"
         trainer = start(config, options.runs / name)
         console.print(f"training {name}: {config.agent.controller}, {config.agent.units} units, seed {config.seed}")
-    limits = Limits(options.frames, options.minutes, options.criterion)
+    rounds = trainer.rounds
     try:
         reason = run_with_progress(trainer, limits, console)
     except NotFiniteError as error:
+        kept = f"the last good checkpoint is in {trainer.folder.checkpoints}" if trainer.number else "no checkpoint yet"
         raise ValueError(
-            f"{error}. The last good checkpoint is in {trainer.folder.checkpoints}. "
-            "Try a new run with a lower --learning.learning-rate or --learning.clip-norm"
+            f"{error}; {kept}. Try a new run with a lower --learning.learning-rate or --learning.clip-norm"
         ) from None
+    if trainer.rounds == rounds:
+        console.print(f"nothing to do: the run is at {trainer.frames:,} frames; give more --frames, --minutes")
+        return
     say_what_is_next(trainer, reason, console)
 
 

@@ -19,7 +19,6 @@ MONITOR_HALF_ANGLE = 31.7  # deg, from the centre of the monitor to the middle o
 ENGINE_PIXEL = 0.1056  # deg turned per frame by one engine "pixel" of look
 ENGINE_FIELD_OF_VIEW = 90.0  # deg, horizontal, of the engine's camera
 START_YAW = 22.5  # deg, an episode starts with |yaw| no larger than this
-FRAMES_PER_SECOND = 60
 
 MONITOR_HALF_SIDE = math.tan(math.radians(MONITOR_HALF_ANGLE))  # in distances from eye to monitor
 SUPERSAMPLES = 4  # rays per pixel and axis, a power of two

@@ -2,9 +2,11 @@
 
 import dataclasses
 import json
+import math
 import types
 import typing
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from gnomon.agent.agent import AgentConfig
@@ -24,7 +26,7 @@ class LearningConfig:
     """Trajectories of an update."""
     rewards_per_batch: float = 0.0
     """While rewards are rare, batches grow until they hold about this many; 0 keeps them at `batch`."""
-    vision_every: int = 8
+    vision_every: int = 16
     """Updates of the controller and the heads between two of vision, which learns from their summed gradients."""
     discount: float = 0.99
     """Discount per frame."""
@@ -42,7 +44,7 @@ class LearningConfig:
     """Adam's step for vision, at the start."""
     final_learning_rate: float = 1.0
     """Share of both learning rates that is left at the end of the schedule."""
-    careful_learning_rate: float = 1.0
+    careful_learning_rate: float = 0.1
     """Share of both learning rates that is left when most trials (70 %) are rewarded; they fall from 40 % on."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Adam's memory of the gradient and of its square, per update."""
@@ -50,7 +52,7 @@ class LearningConfig:
     """Adam's epsilon, for gradients of summed losses."""
     clip_norm: float = 40.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
-    frames: int = 100_000_000
+    frames: int = 40_000_000
     """Length of the run unless it is limited otherwise. What has a final value falls to it in the second half."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
@@ -64,9 +66,10 @@ class LearningConfig:
             positive(self, name, at_least=1)
         for name in ("learning_rate", "vision_learning_rate", "adam_epsilon", "clip_norm"):
             positive(self, name)
-        for name in ("rewards_per_batch", "entropy_cost", "value_cost"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must not be below 0")
+        for name in ("rewards_per_batch", "entropy_cost", "final_entropy_cost", "value_cost"):
+            value = getattr(self, name)
+            if value is not None and not 0 <= value < math.inf:
+                raise ValueError(f"{name} is {value}; it must be a number of at least 0")
         if not 0 <= self.discount <= 1:
             raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
         for name in ("final_learning_rate", "careful_learning_rate"):
@@ -80,7 +83,7 @@ class LearningConfig:
 
 def positive(config: Any, name: str, at_least: float | None = None) -> None:
     value = getattr(config, name)
-    if not (value > 0 if at_least is None else value >= at_least):
+    if not (0 < value < math.inf if at_least is None else at_least <= value < math.inf):
         raise ValueError(f"{name} is {value}; it must be " + (f"at least {at_least}" if at_least else "above 0"))
 
 
@@ -102,8 +105,13 @@ class RunConfig:
 
     @classmethod
     def from_json(cls, text: str) -> "RunConfig":
-        """Read a saved config; settings it does not name keep their defaults."""
+        """Read a saved config; settings it does not name keep their defaults. ValueError if it is not one."""
         config = json.loads(text)
+        if not isinstance(config, dict):
+            raise ValueError("a config is a JSON object")
+        unknown = sorted(set(config) - {f.name for f in dataclasses.fields(cls)})
+        if unknown:
+            raise ValueError(f"a config has no part {', '.join(unknown)}")
         task = dict(config.get("task", {}))
         name = task.pop("name", ReadySetGo.name)
         if name not in TASKS:
@@ -114,6 +122,14 @@ class RunConfig:
         return cls(**parts)
 
 
+def read_config(path: Path) -> RunConfig:
+    """The config in this file; an error names the file."""
+    try:
+        return RunConfig.from_json(path.read_text())
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+
+
 def build(kind: type, settings: dict[str, Any]) -> Any:
     """A config dataclass from plain JSON values; lists become the tuples that its fields declare."""
     hints = typing.get_type_hints(kind)
@@ -121,7 +137,10 @@ def build(kind: type, settings: dict[str, Any]) -> Any:
     unknown = sorted(set(settings) - known)
     if unknown:
         raise ValueError(f"{kind.__name__} has no setting {', '.join(unknown)}; it has {', '.join(sorted(known))}")
-    return kind(**{name: as_declared(hints[name], value) for name, value in settings.items()})
+    try:
+        return kind(**{name: as_declared(hints[name], value) for name, value in settings.items()})
+    except TypeError as error:  # such as text where a number belongs
+        raise ValueError(f"{kind.__name__}: {error}") from None
 
 
 def as_declared(hint: Any, value: Any) -> Any:

@@ -68,7 +68,7 @@ class Learner:
 
         metrics = [self._learn_batch(unroll.select(lanes), progress) for lanes in batches]
         rate = self.optimiser.param_groups[0]["lr"]
-        return means(metrics) | {"batch": size, "updates": self.updates, "learning_rate": rate}
+        return means(metrics) | {"batch": size, "learning_rate": rate}
 
     @property
     def at_rest(self) -> bool:

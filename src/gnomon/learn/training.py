@@ -20,7 +20,7 @@ from gnomon.agent.eye import Eye
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.actor import Actor
 from gnomon.learn.checkpoint import Checkpoint, nest, newest_checkpoint, unnest, write_checkpoint
-from gnomon.learn.config import RunConfig
+from gnomon.learn.config import RunConfig, read_config
 from gnomon.learn.learner import Learner, NotFiniteError, means
 from gnomon.records.runs import RunFolder
 from gnomon.records.trials import take_trials
@@ -40,6 +40,14 @@ class Limits:
     minutes: float | None = None
     criterion: float | None = None
     """Share of recent trials whose production misses the sample interval by less than 8 frames."""
+
+    def __post_init__(self) -> None:
+        for name in ("frames", "minutes"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} is {value}; a limit must be above 0")
+        if self.criterion is not None and not 0 <= self.criterion <= 1:
+            raise ValueError(f"criterion is {self.criterion}; it is a share, from 0 to 1")
 
 
 class Trainer:
@@ -103,8 +111,17 @@ class Trainer:
         report: Callable[[dict[str, Any]], None] = lambda row: None,
         checkpoint_minutes: float = CHECKPOINT_MINUTES,
     ) -> str:
-        """Train until a limit is reached or somebody interrupts; returns why it stopped."""
+        """Train until a limit is reached or somebody interrupts; returns why it stopped.
+
+        If a limit has been reached already, nothing is done and nothing is written.
+        """
         self._started = time.monotonic()
+        if (reason := self._done(limits, [])) is not None:
+            return reason
+        with self.folder.locked():
+            return self._run(limits, report, checkpoint_minutes)
+
+    def _run(self, limits: Limits, report: Callable[[dict[str, Any]], None], checkpoint_minutes: float) -> str:
         last_checkpoint = time.monotonic()
         curves = SummaryWriter(str(self.folder.tensorboard), purge_step=self.frames)
         self._status("running")
@@ -120,6 +137,7 @@ class Trainer:
                         self.save()
                         last_checkpoint = time.monotonic()
         except NotFiniteError:
+            self.folder.append_metrics(self._metrics)  # they may explain it; a resumed run cuts them off again
             self._status("failed")
             raise
         finally:
@@ -141,7 +159,8 @@ class Trainer:
 
     def _row(self, gathered: list[dict[str, Any]]) -> dict[str, Any]:
         """Metrics of these rounds, averaged, with counters and scores."""
-        counters = {"round": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
+        counters = {"round": self.rounds, "frames": self.frames, "updates": self.learner.updates}
+        counters["minutes"] = self.minutes_trained
         return counters | means(gathered) | self._recent.scores()
 
     def _log(self, row: dict[str, Any], curves: SummaryWriter) -> None:
@@ -292,5 +311,6 @@ def resume(path: Path) -> tuple[Trainer, list[str]]:
     """The run in this folder where its newest whole checkpoint left it."""
     folder = RunFolder(path)
     folder.require()
-    trainer = Trainer(RunConfig.from_json(folder.config.read_text()), folder)
-    return trainer, trainer.load()
+    with folder.locked():  # loading cuts the folder back to the checkpoint
+        trainer = Trainer(read_config(folder.config), folder)
+        return trainer, trainer.load()

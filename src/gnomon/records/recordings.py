@@ -16,6 +16,7 @@ from torch import Tensor
 from zarr.storage import MemoryStore, ZipStore
 
 from gnomon.lab.laboratory import Laboratory
+from gnomon.lab.tasks.base import FRAMES_PER_SECOND
 
 
 @dataclass
@@ -58,7 +59,7 @@ class Recorder:
         variables["pitch"] = (("lane", "frame"), pitch.numpy().astype(np.float32), {"units": "degrees, up"})
         variables["x"] = (("lane", "frame"), x.numpy().astype(np.float32), {"units": "monitor, -1 off it"})
         variables["y"] = (("lane", "frame"), y.numpy().astype(np.float32), {"units": "monitor, -1 off it"})
-        attributes = {"task": self.laboratory.task.name, "frames_per_second": 60}
+        attributes = {"task": self.laboratory.task.name, "frames_per_second": FRAMES_PER_SECOND}
         return xr.Dataset(variables, attrs=attributes)
 
 

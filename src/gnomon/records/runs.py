@@ -9,6 +9,7 @@ checkpoints/      see gnomon.learn.checkpoint
 tensorboard/      the metrics as curves
 """
 
+import fcntl
 import json
 import math
 import os
@@ -16,6 +17,8 @@ import platform
 import shutil
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
@@ -23,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
+import torch
 
 LIBRARIES = ("gnomon", "torch", "numpy", "polars", "safetensors", "gymnasium")
 
@@ -51,6 +55,23 @@ class RunFolder:
             folder.mkdir(parents=True, exist_ok=True)
         write_text(self.config, config)
         write_text(self.path / "versions.json", json.dumps(versions(), indent=2))
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from writing to this run; ValueError if one does already."""
+        with (self.path / "lock").open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise ValueError(f"{self.path} is being trained by another process; stop that one first") from None
+            yield
+
+    def threads(self) -> int | None:
+        """How many threads the run was started with, if that is known."""
+        try:
+            return json.loads((self.path / "versions.json").read_text()).get("threads")
+        except (OSError, ValueError):
+            return None
 
     def require(self) -> None:
         """Raise unless this is a run's folder."""
@@ -149,6 +170,7 @@ def versions() -> dict[str, Any]:
         "platform": platform.platform(),
         "processor": platform.machine(),
         "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
         **{library: version(library) for library in LIBRARIES},
     }
 

@@ -5,6 +5,7 @@ told where the gaze falls and answers what is on the monitor and how trials end.
 lanes at once.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,8 +104,11 @@ class Task(ABC):
     def __post_init__(self) -> None:
         at_least(self, 0, "pause", "frames_off_monitor")
         at_least(self, 1, "frames_to_fixate", "trials_per_episode")
-        if self.episode_seconds <= 0:
-            raise ValueError(f"episode_seconds is {self.episode_seconds}; an episode must last longer than 0 s")
+        if not 1 / FRAMES_PER_SECOND <= self.episode_seconds < math.inf:
+            raise ValueError(f"episode_seconds is {self.episode_seconds}; an episode must last at least one frame")
+        for name in ("fixation_reward", "correct_reward", "incorrect_reward"):
+            if not math.isfinite(getattr(self, name)):
+                raise ValueError(f"{name} is {getattr(self, name)}; a reward must be a finite number")
         for name in ("fixation_size", "target_size"):
             if not 0 < getattr(self, name) <= 1:
                 raise ValueError(

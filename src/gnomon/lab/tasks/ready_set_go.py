@@ -1,5 +1,6 @@
 """Ready-Set-Go (interval reproduction): look at Go as long after Set as Set came after Ready."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
@@ -90,11 +91,12 @@ class ReadySetGo(Task):
         at_least(self, 1, "flash", "rewards_to_promote")
         at_least(self, 0, "hold_frames")
         check_factors("tolerance_factors", self.tolerance_factors)
-        if self.base_tolerance + self.tolerance_scaling * self.intervals[0] <= 0:
-            raise ValueError(
-                f"base_tolerance {self.base_tolerance} and tolerance_scaling {self.tolerance_scaling} leave "
-                f"no tolerance at {self.intervals[0]} frames; alpha + beta t_s must be above 0"
-            )
+        for interval in (*self.intervals, *self.probe_intervals):
+            if not 0 < self.base_tolerance + self.tolerance_scaling * interval < math.inf:
+                raise ValueError(
+                    f"base_tolerance {self.base_tolerance} and tolerance_scaling {self.tolerance_scaling} leave "
+                    f"no tolerance at {interval} frames; alpha + beta t_s must be above 0"
+                )
         if self.timeout_factor <= 0:
             raise ValueError(f"timeout_factor is {self.timeout_factor}; it must be above 0")
         super().__post_init__()
@@ -143,13 +145,12 @@ class ReadySetGo(Task):
         trials.picture[lanes] = CROSS_ON + GO_ON
         ready = drawn["foreperiod"].clamp(min=1)
         set_ = ready + drawn["sample_interval"]
-        flash = max(self.flash, 1)
         timeout = torch.full_like(ready, self.timeout)
         after = {
             "ready": ready,
-            "ready_off": ready + flash,
+            "ready_off": ready + self.flash,
             "set": set_,
-            "set_off": set_ + flash,
+            "set_off": set_ + self.flash,
             "timeout": timeout,
         }
         trials.schedule(lanes, after)
