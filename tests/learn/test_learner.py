@@ -109,7 +109,7 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     )  # fmt: skip
     plain = copy.deepcopy(actor.agent)
     learner = build_learner(actor, config)
-    metrics = learner.learn(unroll, frames=750)
+    learner.learn(unroll, frames=750)
     assert learner.updates == batches
 
     vision = list(plain.vision.parameters())

@@ -23,10 +23,11 @@ def runs(options: Runs) -> None:
     if not found:
         console.print(f"no runs in {options.folder}; `gnomon train` makes one")
         return
-    table = Table()
-    for column in ("run", "state", "controller", "frames", "minutes", "rewarded", "within 8 frames"):
+    table = Table(box=None, pad_edge=False)
+    for column in ("run", "state", "controller", "frames", "minutes", "rewarded", "within 8"):
         words = column in ("run", "state", "controller")
-        table.add_column(column, justify="left" if words else "right", overflow="fold")
+        # The run's name must stay whole: it is what one types next.
+        table.add_column(column, justify="left" if words else "right", overflow="fold", no_wrap=column != "run")
     for folder in found:
         status = folder.read_status()
         numbers = [

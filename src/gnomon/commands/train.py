@@ -181,24 +181,20 @@ def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Tab
     left = (total - row["frames"]) / max(speed, 1e-9) / 60
     if limits.minutes is not None:
         left = min(left, limits.minutes - row["minutes"])
-    table = Table(title=str(trainer.folder.path), title_justify="left")
-    for column in (
-        "frames",
-        "frames/s",
-        "minutes",
-        "left",
-        "rewards/1,000",
-        "rewarded",
-        "within 8",
-        "distinct",
-        "entropy",
-    ):
-        table.add_column(column, justify="right")
-    table.add_row(
-        f"{row['frames']:,}", f"{speed:,.0f}", f"{row['minutes']:.1f}", f"{max(0.0, left):.0f} min",
-        f"{row['reward_rate']:.3f}",
-        f"{row['rewarded']:.1%}", f"{row['criterion']:.1%}", f"{row['distinct']:.0f}", f"{row['entropy']:.3f}",
-    )  # fmt: skip
+    facts = {
+        "frames": f"{row['frames']:,}",
+        "frames/s": f"{speed:,.0f}",
+        "minutes": f"{row['minutes']:.1f}",
+        "left": f"{max(0.0, left):.0f} min",
+        "rewards/1,000": f"{row['reward_rate']:.3f}",
+        "rewarded": f"{row['rewarded']:.1%}",
+        "within 8": f"{row['criterion']:.1%}",
+        "distinct": f"{row['distinct']:.0f}",
+        "entropy": f"{row['entropy']:.3f}",
+    }
+    table = Table(title=str(trainer.folder.path), title_justify="left", show_header=False)
+    for place in range(0, len(facts), 3):
+        table.add_row(*(word for fact in list(facts.items())[place : place + 3] for word in fact))
     by_interval = [(k.removeprefix("criterion_"), v) for k, v in row.items() if k.startswith("criterion_")]
     table.caption = "within 8 frames, by interval: " + "  ".join(f"{t}: {share:.0%}" for t, share in by_interval)
     table.caption_justify = "left"

@@ -28,7 +28,7 @@ from gnomon.agent.agent import Agent
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.checkpoint import newest_checkpoint, unnest
 from gnomon.learn.config import RunConfig, read_config
-from gnomon.learn.training import build_agent
+from gnomon.learn.training import build_agent, usable_device
 from gnomon.records.runs import RunFolder
 
 SHIPPED = Path(__file__).parents[1] / "agents"  # in the package
@@ -72,7 +72,12 @@ def load_agent(path: Path, complain: Callable[[str], None] = warnings.warn) -> t
         agent.load_state_dict(weights)
     except RuntimeError as error:  # names or shapes differ
         raise ValueError(f"{folder.path}: the weights do not fit the agent of {folder.config.name}: {error}") from None
-    return agent.to(config.learning.device), config
+    try:
+        device = usable_device(config.learning.device)
+    except ValueError as error:  # it was trained elsewhere
+        complain(f"{error}; using the cpu")
+        device = usable_device("cpu")
+    return agent.to(device), config
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:

@@ -1,6 +1,6 @@
 """Evaluation: fresh lanes, frozen weights, sampled actions, until every lane has done its share of trials."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -39,15 +39,22 @@ def evaluate(
     seed: int,
     lanes: int = 200,
     record_lanes: int = 0,
+    units: Sequence[str] | None = None,
     report: Callable[[int, int], None] = lambda done, wanted: None,
 ) -> Evaluation:
     """Let the agent do `trials` trials; the first `record_lanes` lanes are recorded frame by frame.
+
+    `units` names the units to record, by default all of them: "cell" and "hidden" of an LSTM, ...
 
     Each lane does the same number of trials, so that fast trials are not over-represented. `report` is told how many
     are done and wanted.
     """
     if trials < 1:
         raise ValueError(f"trials is {trials}; an evaluation needs at least 1")
+    known = agent.controller.unit_names
+    for name in units or ():
+        if name not in known:
+            raise ValueError(f"unknown units {name!r}; this controller has {', '.join(known)}")
     lanes = min(lanes, trials)
     share = -(-trials // lanes)
     device = agent.policy.weight.device
@@ -63,7 +70,7 @@ def evaluate(
             output, state = agent.step(eye.look(laboratory.observation), first, state)
             action = sample(output.logits.softmax(1), generator)
             if recorder is not None:
-                recorder.add(action, output.value, output.units)
+                recorder.add(action, output.value, {name: output.units[name] for name in units or known})
             first = laboratory.step(action).episode_end
         frames += COLLECT_FRAMES
         tables.append(take_trials(laboratory.trials))

@@ -1,0 +1,150 @@
+"""Training, evaluating and listing runs as a user types it."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from gnomon.agent.controllers import CONTROLLERS
+from gnomon.cli import main
+from gnomon.lab.tasks import TASKS
+from gnomon.learn.config import read_config
+from gnomon.presets import PRESETS
+from gnomon.records.recordings import read_recording
+from gnomon.records.trials import read_trials
+
+Captured = pytest.CaptureFixture[str]
+FRAMES = 3_200  # two rounds of 16 lanes x 100 frames
+SMALL = (
+    "--learning.lanes", "16", "--learning.batch", "8", "--learning.vision-every", "2", "--optics.retina", "16", "16",
+    "--optics.gaze-step", "30", "--units", "16", "--features", "16", "--frames", f"{FRAMES}", "--threads", "1",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "80")
+    return tmp_path
+
+
+def typed(capsys: Captured, *arguments: str) -> str:
+    """What a command that goes well prints."""
+    assert main(arguments) == 0
+    printed = capsys.readouterr()
+    assert printed.err == ""
+    return printed.out
+
+
+def complaint(capsys: Captured, *arguments: str) -> str:
+    """The one line of a command that goes wrong."""
+    assert main(arguments) == 2
+    printed = capsys.readouterr()
+    assert printed.err.count("\n") == 1
+    return printed.err
+
+
+@pytest.mark.parametrize("task", sorted(TASKS))
+def test_every_task_trains_and_evaluates(here: Path, capsys: Captured, task: str) -> None:
+    printed = typed(capsys, "train", "--task_name", task, "--name", "mine", *SMALL)
+    assert f"after {FRAMES:,} frames" in printed
+    assert "gnomon evaluate runs/mine" in printed
+    assert read_config(here / "runs" / "mine" / "config.json").task.name == task
+
+    printed = typed(capsys, "evaluate", "runs/mine", "--trials", "6", "--seed", "5", "--out", "done")
+    assert ("choices per duration" if task in ("bisection", "discrimination") else "production") in printed
+    trials = read_trials(here / "done" / "trials.parquet")
+    assert set(trials["task"]) == {task}
+    recording = read_recording(here / "done" / "recording.zarr.zip")
+    assert dict(recording.units_cell.sizes) == {"lane": 4, "frame": recording.sizes["frame"], "unit_cell": 16}
+    asked = json.loads((here / "done" / "evaluation.json").read_text())
+    assert (asked["seed"], asked["config"]["task"]["name"]) == (5, task)
+
+
+@pytest.mark.parametrize("controller", sorted(CONTROLLERS))
+def test_every_controller_trains_and_is_listed(here: Path, capsys: Captured, controller: str) -> None:
+    typed(capsys, "train", "--controller", controller, *SMALL)
+    printed = typed(capsys, "runs")
+    assert controller in printed
+    assert "finished" in printed
+    assert f"{FRAMES:,}" in printed
+
+
+def test_a_run_goes_on_with_its_own_settings(here: Path, capsys: Captured) -> None:
+    typed(capsys, "train", "--name", "mine", *SMALL)
+    printed = typed(capsys, "train", "--resume", "runs/mine", "--frames", f"{FRAMES}")
+    assert "nothing to do" in printed
+    printed = typed(capsys, "train", "--resume", "runs/mine", "--frames", f"{2 * FRAMES}")
+    assert f"after {2 * FRAMES:,} frames" in printed
+    assert "threads" not in printed  # as many as before, not as many as there are cores
+    printed = typed(capsys, "train", "--resume", "runs/mine", "--frames", f"{3 * FRAMES}", "--threads", "2")
+    assert "the run had 1 threads, now 2" in printed
+
+
+def test_same_seed_same_trial_table_and_no_stale_recording(here: Path, capsys: Captured) -> None:
+    typed(capsys, "train", "--name", "mine", *SMALL)
+    for out in ("one", "two"):
+        typed(capsys, "evaluate", "runs/mine", "--trials", "8", "--seed", "4711", "--out", out)
+    one, two = (read_trials(here / out / "trials.parquet") for out in ("one", "two"))
+    assert one.equals(two)
+    typed(capsys, "evaluate", "runs/mine", "--trials", "8", "--out", "two", "--record-lanes", "0")
+    assert not (here / "two" / "recording.zarr.zip").exists()
+
+
+def test_probes_and_chosen_units(here: Path, capsys: Captured) -> None:
+    typed(capsys, "train", "--name", "mine", *SMALL)
+    probing = ("--probes", "15", "130", "--probe-probability", "1.0", "--units", "hidden")
+    typed(capsys, "evaluate", "runs/mine", "--trials", "12", *probing)
+    trials = read_trials(here / "runs" / "mine" / "evaluation" / "trials.parquet")
+    assert trials["probe"].all()
+    assert set(trials["sample_interval"]) <= {15, 130}
+    assert trials.select((pl.col("reward") == 0).all()).item()
+    recording = read_recording(here / "runs" / "mine" / "evaluation" / "recording.zarr.zip")
+    assert "units_hidden" in recording
+    assert "units_cell" not in recording
+
+
+@pytest.mark.parametrize(
+    ("arguments", "right"),
+    [
+        (["train", "--controler", "lstm"], "did you mean --controller?"),
+        (["train", "--controller", "lsmt"], "choose lstm, feedforward"),
+        (["train", "--preset", "lap"], "choose laptop, paper"),
+        (["train", "--task-name", "bisect"], "choose"),
+        (["train", "--learning.device", "cuda:7", *SMALL], "this machine has cpu"),
+        (["train", "--learning.final-entropy-cost", "-0.01"], "at least 0"),
+        (["train", "--frames", "-5"], "a limit must be above 0"),
+        (["train", "--threads", "0"], "at least 1"),
+        (["train", "--task.intervals", "50", "20"], "ascending"),
+        (["train", "--optics.gaze-step", "1"], "choose a larger gaze_step"),
+        (["train", "--resume", "nowhere"], "is not a run"),
+        (["evaluate", "nowhere"], "is not a run"),
+        (["evaluate", "nowhere", "--trials", "0"], "at least 1"),
+        (["evaluate", "nowhere", "--record-lanes", "-3"], "at least 0"),
+        (["evaluate", "published/nobody"], "unknown published agent 'nobody'"),
+    ],
+)
+def test_a_mistake_is_answered_by_one_line(capsys: Captured, arguments: list[str], right: str) -> None:
+    assert right in complaint(capsys, *arguments)
+
+
+def test_mistakes_with_a_run_at_hand(here: Path, capsys: Captured) -> None:
+    typed(capsys, "train", "--name", "mine", *SMALL)
+    assert "holds a run already" in complaint(capsys, "train", "--name", "mine", *SMALL)
+    assert "keeps its own settings" in complaint(capsys, "train", "--resume", "runs/mine", "--learning.batch", "4")
+    assert "unknown units 'cel'" in complaint(capsys, "evaluate", "runs/mine", "--units", "cel")
+    (here / "taken").write_text("a file")
+    assert "cannot write to taken" in complaint(capsys, "evaluate", "runs/mine", "--out", "taken")
+
+
+def test_presets_have_the_printed_numbers() -> None:
+    paper = PRESETS["paper"].learning
+    assert (paper.lanes, paper.batch, paper.unroll, paper.discount) == (200, 32, 100, 0.99)
+    assert (paper.learning_rate, paper.vision_learning_rate, paper.adam_epsilon) == (1e-5, 1e-5, 1e-4)
+    assert (paper.adam_betas, paper.entropy_cost, paper.value_cost) == ((0.9, 0.999), 0.01, 0.5)
+    assert (paper.vision_every, paper.careful_learning_rate, paper.final_learning_rate) == (1, 1.0, 1.0)
+    for config in PRESETS.values():
+        assert config.task.intervals == tuple(range(10, 101, 10))  # pyright: ignore[reportAttributeAccessIssue]
+        assert (config.agent.units, config.agent.features) == (128, 256)
+        assert (config.learning.unroll, config.learning.discount, config.learning.horizon) == (100, 0.99, None)
