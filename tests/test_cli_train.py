@@ -8,7 +8,7 @@ import pytest
 
 from gnomon.agent.controllers import CONTROLLERS
 from gnomon.cli import main
-from gnomon.lab.tasks import TASKS
+from gnomon.lab.tasks import PSYCHLAB, TASKS
 from gnomon.learn.config import read_config
 from gnomon.presets import PRESETS
 from gnomon.records.recordings import read_recording
@@ -69,6 +69,12 @@ def test_every_controller_trains_and_is_listed(here: Path, capsys: Captured, con
     assert controller in printed
     assert "finished" in printed
     assert f"{FRAMES:,}" in printed
+
+
+def test_settings_that_ship_by_name_can_be_trained(here: Path, capsys: Captured) -> None:
+    typed(capsys, "train", "--setting", "psychlab", "--name", "mine", *SMALL)
+    assert read_config(here / "runs" / "mine" / "config.json").task == PSYCHLAB
+    assert "choose paper, psychlab" in complaint(capsys, "train", "--setting", "pschlab")
 
 
 def test_a_run_goes_on_with_its_own_settings(here: Path, capsys: Captured) -> None:

@@ -239,7 +239,8 @@ def test_a_round_too_small_for_a_batch_only_waits() -> None:
     assert (metrics["batch"], learner.updates) == (10, 0)
     assert "entropy" not in metrics
     assert all(torch.equal(tensor, before[name]) for name, tensor in actor.agent.state_dict().items())
-    assert learner.learn(actor.unroll(), frames=0)["updates"] == 1
+    learner.learn(actor.unroll(), frames=0)
+    assert learner.updates == 1
     assert learner.waiting is not None
     assert learner.waiting.lanes == 2
 

@@ -112,8 +112,12 @@ class Eye:
             self._known[unknown] = True
 
     def _see(self, ids: Tensor) -> Tensor:
-        seen = [self.agent.vision(padded(self.render(chunk)))[: len(chunk)] for chunk in chunks(self.agent, ids)]
-        return torch.cat(seen)
+        return look_with_gradient(self.agent, self.render, ids)  # but for the gradient
+
+
+def look_with_gradient(agent: Agent, render: Render, ids: Tensor) -> Tensor:
+    """What vision makes of observations: ids [N] -> [N, F]. Under gradient all is remembered for the way back."""
+    return torch.cat([agent.vision(padded(render(chunk)))[: len(chunk)] for chunk in chunks(agent, ids)])
 
 
 def learn_to_see(agent: Agent, render: Render, ids: Tensor, gradient: Tensor) -> None:

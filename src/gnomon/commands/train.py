@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field, make_dataclass
+from dataclasses import dataclass, field, make_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -30,6 +30,8 @@ class Train:
     """Where all other defaults come from: laptop (learns fastest on two cores) or paper (every number as printed)."""
     task_name: str = "ready_set_go"
     """What to train on: ready_set_go, cued_production, bisection or discrimination."""
+    setting: str | None = None
+    """Settings of the task that ship by name: paper or psychlab for ready_set_go."""
     seed: int = 0
     """Seed of everything random in the run."""
     name: str | None = None
@@ -63,7 +65,8 @@ def options_for(arguments: Sequence[str]) -> type[Train]:
 
 
 def chosen_preset(arguments: Sequence[str]) -> RunConfig:
-    """The preset for the task and controller that are named among the arguments."""
+    """The preset for the task, its setting and the controller that are named among the arguments."""
+    from gnomon.commands.tasks import build_task
     from gnomon.presets import preset
 
     words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
@@ -73,7 +76,9 @@ def chosen_preset(arguments: Sequence[str]) -> RunConfig:
         places = [place for place, word in enumerate(words[:-1]) if word == option]
         return words[places[-1] + 1] if places else otherwise
 
-    return preset(named("--preset", "laptop"), named("--task-name", "ready_set_go"), named("--controller", "lstm"))
+    config = preset(named("--preset", "laptop"), named("--task-name", "ready_set_go"), named("--controller", "lstm"))
+    setting = named("--setting", "")
+    return replace(config, task=build_task(config.task.name, setting)) if setting else config
 
 
 def cores() -> int:

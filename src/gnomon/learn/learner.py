@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
 from gnomon.agent.agent import Agent
-from gnomon.agent.eye import Eye, distinct_ids, learn_to_see
+from gnomon.agent.eye import Eye, distinct_ids, learn_to_see, look_with_gradient
 from gnomon.learn.actor import Unroll
 from gnomon.learn.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 from gnomon.learn.config import LearningConfig
@@ -77,20 +77,29 @@ class Learner:
 
     def _learn_batch(self, unroll: Unroll, progress: float) -> dict[str, Tensor]:
         """One update of the controller and the heads; every few of them, one of vision."""
+        config, graph = self.config, None
         with self._timed("vision"):
-            distinct, places = distinct_ids(unroll.ids, self.config.dedup)
-            features = self.eye.features(distinct).requires_grad_()
+            distinct, places = distinct_ids(unroll.ids, config.dedup)
+            if config.dedup or config.vision_every > 1:
+                features = self.eye.features(distinct).requires_grad_()
+            else:  # nothing to look up and nothing to sum: the plain way, forward and backward once
+                graph = look_with_gradient(self.agent, self.eye.render, distinct)
+                features = graph.detach().requires_grad_()
         with self._timed("controller"):
             loss, metrics = self.loss(unroll, features, places, progress)
             loss.backward()
             metrics["gradient_norm"] = self._step(self.optimiser)
-            assert features.grad is not None
-            self._seen.append((distinct, features.grad))
             self.updates += 1
             self.eye.forget_drive()
-        if len(self._seen) == self.config.vision_every:
-            with self._timed("vision"):
-                metrics |= self._learn_to_see()
+        assert features.grad is not None
+        with self._timed("vision"):
+            if graph is not None:
+                graph.backward(features.grad)
+                metrics |= self._update_vision(len(distinct))
+            else:
+                self._seen.append((distinct, features.grad))
+                if len(self._seen) == config.vision_every:
+                    metrics |= self._learn_to_see()
         return metrics
 
     def _learn_to_see(self) -> dict[str, Tensor]:
@@ -98,11 +107,15 @@ class Learner:
         ids, gradient = torch.cat([i for i, _ in self._seen]), torch.cat([g for _, g in self._seen])
         self._seen = []
         distinct, places = distinct_ids(ids, self.config.dedup)
-        summed = gradient.new_zeros(len(distinct), gradient.shape[1]).index_add_(0, places, gradient)
+        summed = gradient.new_zeros(len(distinct), gradient.shape[1])
+        summed.index_add_(0, places, gradient)
         learn_to_see(self.agent, self.eye.render, distinct, summed)
+        return self._update_vision(len(distinct))
+
+    def _update_vision(self, distinct: int) -> dict[str, Tensor]:
         norm = self._step(self.vision_optimiser)
         self.eye.forget()
-        return {"vision_gradient_norm": norm, "distinct": torch.tensor(len(distinct))}
+        return {"vision_gradient_norm": norm, "distinct": torch.tensor(distinct)}
 
     def loss(
         self, unroll: Unroll, features: Tensor, places: Tensor, progress: float
