@@ -27,6 +27,7 @@ types: setup
 
 benchmark: setup
 	$(BIN)/python benchmarks/lab.py
+	$(BIN)/python benchmarks/throughput.py
 
 clean:
 	rm -rf .venv .pytest_cache .ruff_cache runs out
