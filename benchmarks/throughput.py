@@ -168,11 +168,14 @@ def main(options: Options) -> None:
     table = Table(
         title=f"Frames per second by lanes (lstm, 32 x 32, {UPDATES} updates per unroll)", title_justify="left"
     )
-    for column in ("lanes", "frames/s", f"x {lanes[0]} lanes", "distinct", "acting", "vision", "controller", "rest"):
+    columns = ("lanes", "frames/s", f"x {lanes[0]} lanes", "x no dedup")
+    for column in (*columns, "distinct", "acting", "vision", "controller", "rest"):
         table.add_column(column, justify="right")
     for number, result in zip(lanes, speeds, strict=True):
-        ratio = result.frames / speeds[0].frames
-        table.add_row(f"{number:,}", f"{result.frames:,.0f}", f"{ratio:.2f}", *share_cells(result))
+        ratios = (result.frames / speeds[0].frames, result.frames / rows[1][2].frames)
+        table.add_row(
+            f"{number:,}", f"{result.frames:,.0f}", *(f"{ratio:.1f}" for ratio in ratios), *share_cells(result)
+        )
     console.print(table)
 
     if kept:
