@@ -300,3 +300,18 @@ def test_human_rendering_writes_every_frame(capsys: pytest.CaptureFixture[str]):
     env.step(1)
     assert env.render() is None
     assert capsys.readouterr().out.count("; gaze ") == 2
+
+
+def test_a_reset_in_the_middle_of_a_trial_marks_it_and_does_not_lose_it() -> None:
+    env = TimingEnv("ready_set_go", frames_off_monitor=0)
+    env.reset(seed=3)
+    subject = PerfectSubject(env.laboratory, 0)
+    while not env.laboratory.trials.running.item():
+        _, _, _, _, info = env.step(int(subject.act()))
+        assert "trial" not in info
+    _, info = env.reset()
+    assert (info["trial"]["outcome"], info["trial"]["reward"]) == ("cut_off", 0.0)
+    _, _, _, _, info = env.step(0)
+    assert "trial" not in info
+    _, info = env.reset()  # no trial was under way
+    assert info == {}

@@ -94,7 +94,10 @@ class TimingEnv(PicklesLaboratory, gym.Env[np.ndarray, np.int64]):
         self._seen = self.laboratory.observation  # int64 [1]
 
     def reset(self, *, seed: int | None = None, options: Row | None = None) -> tuple[np.ndarray, Row]:
-        """Begin an episode: the first of the random stream that `seed` starts, or the present one's next."""
+        """Begin an episode: the first of the random stream that `seed` starts, or the present one's next.
+
+        A trial that was under way, and that no seed swept away, is in `info["trial"]`, marked as cut off.
+        """
         super().reset(seed=seed)
         if seed is not None or not self._seeded:
             self.laboratory.restart(laboratory_seed(self.np_random))
@@ -103,7 +106,8 @@ class TimingEnv(PicklesLaboratory, gym.Env[np.ndarray, np.int64]):
             self.laboratory.begin_episode(torch.zeros(1, dtype=torch.int64))
         self._episode_over = False
         self._seen = self.laboratory.observation
-        return self._observe(), {}
+        cut_off = finished_trials(self.laboratory)
+        return self._observe(), {"trial": cut_off[0]} if cut_off else {}
 
     def step(self, action: np.int64 | int) -> tuple[np.ndarray, float, bool, bool, Row]:
         check_actions(action, self.action_space, self.laboratory)
@@ -168,7 +172,10 @@ class TimingVectorEnv(PicklesLaboratory, VectorEnv[np.ndarray, np.ndarray, np.nd
             self._seeded = True
         else:
             self.laboratory.begin_episode(torch.arange(self.num_envs))
-        return self._images(self.laboratory.observation), {}
+        infos: Row = {}
+        for row in finished_trials(self.laboratory):  # trials that were under way, marked as cut off
+            infos = self._add_info(infos, {"trial": row}, row["lane"])
+        return self._images(self.laboratory.observation), infos
 
     def step(self, actions: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Row]:
         check_actions(actions, self.action_space, self.laboratory)

@@ -202,14 +202,19 @@ class Trials:
             end |= self.off > self.task.frames_off_monitor
         timed_out = self.episode_start <= self.now + 1 - self.task.episode_frames
         end |= timed_out
-        cut_off = (end & self.running).nonzero().squeeze(1)
-        if len(cut_off):
-            code = torch.full_like(cut_off, Outcome.CUT_OFF)
-            self._record(cut_off, code, torch.zeros(len(cut_off), device=self.device))
+        self._cut_off((end & self.running).nonzero().squeeze(1))
         return TrialFrame(reward, end, timed_out)
+
+    def _cut_off(self, lanes: Tensor) -> None:
+        """Record the trials under way in these lanes (int [n]), which an episode's end cuts off."""
+        if len(lanes):
+            code = torch.full_like(lanes, Outcome.CUT_OFF)
+            self._record(lanes, code, torch.zeros(len(lanes), device=self.device))
+            self.running[lanes] = False
 
     def reset(self, lanes: Tensor) -> None:
         """Begin a new episode in these lanes (int [n]); its first frame is the next `step`."""
+        self._cut_off(lanes[self.running[lanes]])
         self.picture[lanes] = CROSS
         self.due[:, lanes] = NEVER
         self.running[lanes] = False
