@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
+from scipy.special import ndtr
 from scipy.stats import norm
 
 from gnomon.analysis.observer import Kind, Observer, Prior
@@ -34,6 +35,8 @@ every_observer = pytest.mark.parametrize(("kind", "prior"), CANDIDATES)
 def literal_estimate(kind: Kind, prior: Prior, t_m: float, w_m: float) -> float:
     """t_e by the definitions, with a fine grid in place of every integral and maximum."""
     reach = 20 * w_m * abs(t_m) + 1
+    if kind == "identity":
+        return t_m
     if kind == "mle":
         support = np.linspace(0.01, t_m + reach, 400_001)
     elif prior == "uniform":
@@ -89,12 +92,17 @@ def test_bls_stays_in_range_and_grows_with_the_measurement(w_m: float, prior: Pr
     assert (np.diff(t_e[t_m > 50]) > -1e-9).all()
 
 
-def literal_density(observer: Observer, t_s: float, t_p: float, w_m: float, w_p: float) -> float:
-    """p(t_p | t_s) by adaptive quadrature over short pieces of t_m, for t_e has steps."""
+def literal_probability(
+    observer: Observer, t_s: float, t_p: float, w_m: float, w_p: float, frame: float = 1.0
+) -> float:
+    """P(t_p | t_s) by adaptive quadrature over short pieces of t_m, for t_e has steps."""
 
     def integrand(t_m: float) -> float:
         t_e = float(observer.estimate(t_m, w_m))
-        return float(norm.pdf(t_m, t_s, w_m * t_s) * norm.pdf(t_p, t_e, w_p * t_e))
+        low = -np.inf if t_p == 0 else (t_p - frame / 2 - t_e) / (w_p * t_e)
+        high = (t_p + frame / 2 - t_e) / (w_p * t_e)
+        produced = ndtr(high) - ndtr(low) if low < 0 else ndtr(-low) - ndtr(-high)
+        return float(np.exp(-(((t_m - t_s) / (w_m * t_s)) ** 2) / 2) / (np.sqrt(2 * np.pi) * w_m * t_s) * produced)
 
     # where map jumps and the others bend: between any two intervals, and at the ends of the range
     harmonic = [2 / (1 / a + 1 / b) for a, b in pairwise(INTERVALS)]
@@ -102,64 +110,105 @@ def literal_density(observer: Observer, t_s: float, t_p: float, w_m: float, w_p:
     pieces = np.union1d(pieces, [t_m for t_m in harmonic if pieces[0] < t_m < pieces[-1]])
     total = 0.0
     for low, high in pairwise(pieces):
-        total += quad(integrand, low, high, epsabs=1e-13, epsrel=1e-9, limit=100)[0]
+        total += quad(integrand, low, high, epsabs=1e-16, epsrel=1e-9, limit=100)[0]
     return total
 
 
 @every_observer
 @pytest.mark.parametrize(
     ("t_s", "t_p", "w_m", "w_p"),
-    [(10, 11, 0.1, 0.1), (50, 46, 0.06, 0.05), (100, 83, 0.2, 0.08)],
+    [
+        (10, 11, 0.1, 0.1),
+        (50, 46, 0.06, 0.05),
+        (100, 83, 0.2, 0.08),
+        (20, 27, 0.05, 0.05),  # the upper tail, where a difference of cdfs would have lost its digits
+    ],
 )
-def test_density_equals_slow_quadrature(
+def test_probability_equals_slow_quadrature(
     kind: Kind, prior: Prior, t_s: float, t_p: float, w_m: float, w_p: float
 ) -> None:
     observer = Observer(kind, prior, INTERVALS)
-    slow = literal_density(observer, t_s, t_p, w_m, w_p)
-    np.testing.assert_allclose(observer.density(t_s, t_p, w_m, w_p), slow, rtol=1e-6)
+    slow = literal_probability(observer, t_s, t_p, w_m, w_p)
+    np.testing.assert_allclose(observer.probability(t_s, t_p, w_m, w_p), slow, rtol=1e-6)
 
 
-@settings(deadline=None, derandomize=True, max_examples=15)
-@given(w_m=st.floats(0.02, 0.3), w_p=st.floats(0.02, 0.2), candidate=st.sampled_from(CANDIDATES))
-def test_density_integrates_to_one_with_the_predicted_moments(
+def test_other_frames_and_a_production_of_nothing_equal_slow_quadrature() -> None:
+    observer = Observer("bls", "discrete", INTERVALS)
+    slow = literal_probability(observer, 30, 28.25, 0.1, 0.1, frame=0.25)
+    np.testing.assert_allclose(observer.probability(30, 28.25, 0.1, 0.1, frame=0.25), slow, rtol=1e-6)
+    slow = literal_probability(observer, 10, 0, 0.2, 0.3)  # all below half a frame, not only down to -0.5
+    assert slow > 1.1 * (literal_probability(observer, 10, 1e-9, 0.2, 0.3))
+    np.testing.assert_allclose(observer.probability(10, 0, 0.2, 0.3), slow, rtol=1e-6)
+
+
+@settings(deadline=None, derandomize=True, max_examples=20)
+@given(w_m=st.floats(0.003, 0.3), w_p=st.floats(0.003, 0.2), candidate=st.sampled_from(CANDIDATES))
+def test_the_frames_share_all_probability_with_the_predicted_moments(
     w_m: float, w_p: float, candidate: tuple[Kind, Prior]
 ) -> None:
     observer = Observer(*candidate, INTERVALS)
-    step = 0.02 if w_p < 0.05 else 0.1
-    t_p = np.arange(-40.0, 250.0, step)
-    density = observer.density(np.full_like(t_p, 20.0), t_p, w_m, w_p)
+    t_p = np.arange(300.0)
+    probability = observer.probability(20.0, t_p, w_m, w_p)
     mean, sd = observer.moments([20.0], w_m, w_p)
-    near_zero = float(norm.cdf(0, 20, w_m * 20))  # an mle observer turns these measurements into almost nothing
-    slack = 1e-6 + 2 * near_zero
-    assert np.sum(density) * step == pytest.approx(1, abs=slack)
-    assert np.sum(density * t_p) * step == pytest.approx(mean[0], rel=slack)
-    assert np.sqrt(np.sum(density * (t_p - mean) ** 2) * step) == pytest.approx(sd[0], rel=1e-4 + 50 * slack)
+    assert (probability >= 0).all()
+    assert np.sum(probability) == pytest.approx(1, abs=1e-7)
+    if min(sd[0], 20 * w_p) > 1 and norm.cdf(0, mean[0], sd[0]) < 1e-6:  # smooth, and next to nothing below 0
+        assert np.sum(probability * t_p) == pytest.approx(mean[0], rel=1e-5)
+        assert np.sum(probability * (t_p - mean[0]) ** 2) == pytest.approx(sd[0] ** 2 + 1 / 12, rel=1e-3)
 
 
 @every_observer
-def test_simulated_trials_follow_the_density(kind: Kind, prior: Prior) -> None:
-    t_s, t_p = simulate(0.15, 0.08, INTERVALS, 40_000, np.random.default_rng(0), kind, prior)
-    mean, sd = Observer(kind, prior, INTERVALS).moments(INTERVALS, 0.15, 0.08)
-    for index, interval in enumerate(INTERVALS):
-        sample = t_p[t_s == interval]
-        assert sample.mean() == pytest.approx(mean[index], abs=5 * sd[index] / np.sqrt(len(sample)))
-        assert sample.std() == pytest.approx(sd[index], rel=0.08)
+def test_simulated_trials_have_the_probabilities_of_their_frames(kind: Kind, prior: Prior) -> None:
+    t_s, t_p = simulate(0.06, 0.05, INTERVALS, 40_000, np.random.default_rng(0), kind, prior)
+    sample = t_p[t_s == 10]  # s.d. below one frame
+    frames = np.arange(8.0, 13.0)
+    expected = Observer(kind, prior, INTERVALS).probability(10, frames, 0.06, 0.05) * len(sample)
+    found = np.array([(sample == frame).sum() for frame in frames])
+    assert (np.abs(found - expected) < 4 * np.sqrt(expected) + 1).all()
 
 
-@pytest.mark.parametrize("prior", ["discrete", "uniform"])
-def test_parameters_are_recovered(prior: Prior) -> None:
-    grid = [(w_m, w_p) for w_m in (0.05, 0.1, 0.2) for w_p in (0.05, 0.1)]
-    if prior == "uniform":
-        grid = [(0.1, 0.1), (0.2, 0.1)]
-    found = recovery(grid, n=20_000, prior=prior, resolution=0.5)
-    np.testing.assert_allclose(found.w_m, found.true_w_m, rtol=0.05)
+def test_parameters_are_recovered() -> None:
+    grid = [(w_m, w_p) for w_m in (0.05, 0.1, 0.2) for w_p in (0.05, 0.1, 0.2)]
+    found = recovery(grid, n=20_000)
+    # The one exception is no fault of the fit: with w_p 0.2 the standard error of a w_m of 0.05 is 7 %.
+    hard = (found.true_w_m == 0.05) & (found.true_w_p == 0.2)
+    np.testing.assert_allclose(found.w_m[~hard], found.true_w_m[~hard], rtol=0.05)
+    np.testing.assert_allclose(found.w_m[hard], found.true_w_m[hard], rtol=0.2)
     np.testing.assert_allclose(found.w_p, found.true_w_p, rtol=0.05)
+
+
+@pytest.mark.parametrize(("kind", "prior"), [("bls", "uniform"), ("map", "discrete"), ("map", "uniform")])
+def test_other_observers_are_recovered(kind: Kind, prior: Prior) -> None:
+    result = fit(simulate(0.1, 0.1, INTERVALS, 8000, np.random.default_rng(0), kind, prior), kind, prior)
+    assert (result.w_m, result.w_p) == pytest.approx((0.1, 0.1), rel=0.1)
+    assert result.w_m == pytest.approx(0.1, rel=4 * result.w_m_error)
+
+
+def test_whole_frames_do_not_bias_the_fit() -> None:
+    # the density at the frame in place of its probability overstates this w_p by 4 %, five standard errors
+    result = fit(simulate(0.05, 0.05, INTERVALS, 60_000, np.random.default_rng(1)))
+    assert result.w_p_error < 0.005
+    assert result.w_m == pytest.approx(0.05, rel=3 * result.w_m_error)
+    assert result.w_p == pytest.approx(0.05, rel=3 * result.w_p_error)
+
+
+def test_an_observer_without_prior_leaves_its_two_noises_exchangeable() -> None:
+    observer, t_p = Observer("identity", "none", INTERVALS), np.arange(20.0, 90.0)
+    ours, swapped = (observer.probability(50.0, t_p, *w) for w in ((0.1, 0.06), (0.06, 0.1)))
+    np.testing.assert_allclose(ours, swapped, rtol=1e-6, atol=1e-12)
+
+
+def test_productions_without_noise_earn_a_complaint() -> None:
+    t_s = np.repeat(INTERVALS, 20)
+    result = fit((t_s, t_s))
+    assert max(result.w_m, result.w_p) < 0.03
+    assert not result.converged
+    assert result.complaint == "w_p is at its bound, 0.002: noise too small to be seen in whole frames"
 
 
 @pytest.fixture(scope="module")
 def productions() -> tuple[np.ndarray, np.ndarray]:
-    t_s, t_p = simulate(0.12, 0.08, INTERVALS, 3000, np.random.default_rng(5))
-    return t_s, np.rint(t_p)
+    return simulate(0.12, 0.08, INTERVALS, 3000, np.random.default_rng(5))
 
 
 @pytest.fixture(scope="module")
@@ -171,12 +220,13 @@ def test_log_likelihood_aic_and_bic_are_what_they_say(
     productions: tuple[np.ndarray, np.ndarray], fitted: ObserverFit
 ) -> None:
     t_s, t_p = productions
-    literal = np.log(Observer("bls", "discrete", INTERVALS).density(t_s, t_p, fitted.w_m, fitted.w_p)).sum()
+    literal = np.log(Observer("bls", "discrete", INTERVALS).probability(t_s, t_p, fitted.w_m, fitted.w_p)).sum()
     assert fitted.log_likelihood == pytest.approx(literal, rel=1e-9)  # grouping pairs changes nothing
     assert fitted.n == fitted.count.sum() == 3000
     assert fitted.aic == pytest.approx(4 - 2 * literal)
     assert fitted.bic == pytest.approx(2 * np.log(3000) - 2 * literal)
     assert fitted.converged
+    assert fitted.complaint == ""
 
 
 def test_a_trial_table_and_its_arrays_give_the_same_fit(
@@ -277,11 +327,13 @@ def test_errors(trial_table) -> None:
         fit((np.full(60, 10.0), np.full(59, 10.0)))
     with pytest.raises(ValueError, match="sample intervals must be positive"):
         fit((np.full(60, 0.0), np.full(60, 10.0)))
+    with pytest.raises(ValueError, match=r"60 productions, such as 10\.5, are no whole multiples of frame 1"):
+        fit((np.full(60, 10.0), np.full(60, 10.5)))
     with pytest.raises(ValueError, match="must be two or more"):
         fit((np.full(60, 10.0), np.full(60, 10.0)))
     with pytest.raises(ValueError, match="is empty"):
         fit(trial_table([]))
-    with pytest.raises(ValueError, match="unknown observer 'blz'; choose bls, map or mle"):
+    with pytest.raises(ValueError, match="unknown observer 'blz'; choose bls, map, mle or identity"):
         Observer("blz", "discrete", INTERVALS)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ValueError, match="choose discrete or uniform"):
         Observer("bls", "none", INTERVALS)

@@ -1,11 +1,12 @@
 """The Bayesian observer of Jazayeri & Shadlen (2010): from a sample interval to a production interval.
 
     measurement   p(t_m | t_s) = N(t_s, (w_m t_s)^2)
-    estimate      t_e = f(t_m): posterior mean (bls), posterior mode (map) or maximum likelihood (mle)
-    production    p(t_p | t_e) = N(t_e, (w_p t_e)^2)
+    estimate      t_e = f(t_m): posterior mean (bls), posterior mode (map), maximum likelihood (mle) or t_m (identity)
+    production    p(t_p | t_e) = N(t_e, (w_p t_e)^2), observed as a whole number of frames
 
-The prior is either discrete (the sample intervals, equally likely) or uniform over their range. p(t_p | t_s)
-integrates over t_m.
+The prior is either discrete (the sample intervals, equally likely) or uniform over their range. P(t_p | t_s)
+integrates over t_m. Time is seen through frames, so a production has a probability, not a density: that of all the
+moments which are rounded to its frame.
 """
 
 from dataclasses import dataclass
@@ -13,17 +14,18 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import softmax
+from scipy.special import ndtr, softmax
 
 Array = NDArray[np.float64]
-Kind = Literal["bls", "map", "mle"]
-Prior = Literal["discrete", "uniform", "none"]  # none: the mle observer has no prior
+Kind = Literal["bls", "map", "mle", "identity"]
+Prior = Literal["discrete", "uniform", "none"]
+WITHOUT_PRIOR = ("mle", "identity")  # observers whose prior is "none"
 
-REACH = 9.0  # measurement s.d.s on either side that the integral over t_m covers
-PANEL = 2.0  # length of a quadrature panel, in units of the quickest thing that happens there
+REACH = 8.0  # measurement s.d.s on either side that the integral over t_m covers: all but 1e-15
+PANEL = 3.0  # length of a quadrature panel, in units of the quickest thing that happens there
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(10)  # on each panel
 PRIOR_NODES, PRIOR_WEIGHTS = np.polynomial.legendre.leggauss(64)  # for the uniform prior
-SHORTEST_ESTIMATE = 1e-3  # frames; what an mle observer makes of a measurement below zero
+SHORTEST_ESTIMATE = 1e-3  # frames; what an observer without a prior makes of a measurement below zero
 
 
 @dataclass(frozen=True)
@@ -36,8 +38,8 @@ class Observer:
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
-            raise ValueError(f"unknown observer {self.kind!r}; choose bls, map or mle")
-        if self.prior not in get_args(Prior) or (self.prior == "none" and self.kind != "mle"):
+            raise ValueError(f"unknown observer {self.kind!r}; choose bls, map, mle or identity")
+        if self.prior not in get_args(Prior) or (self.prior == "none" and self.kind not in WITHOUT_PRIOR):
             raise ValueError(f"unknown prior {self.prior!r} for {self.kind!r}; choose discrete or uniform")
         ascending = list(self.intervals) == sorted(set(self.intervals))
         if len(self.intervals) < 2 or min(self.intervals) <= 0 or not ascending:
@@ -46,6 +48,8 @@ class Observer:
     def estimate(self, t_m: ArrayLike, w_m: float) -> Array:
         """t_e (frames) for each measurement t_m (frames), in the shape of t_m."""
         t_m, support = np.asarray(t_m, dtype=np.float64), np.array(self.intervals)
+        if self.kind == "identity":
+            return np.maximum(t_m, SHORTEST_ESTIMATE)
         if self.kind == "mle":
             return np.maximum(t_m / _mode_of_measurement(w_m), SHORTEST_ESTIMATE)
         if self.prior == "uniform" and self.kind == "map":
@@ -57,20 +61,24 @@ class Observer:
             return support[np.argmax(log_posterior, axis=-1)]
         return softmax(log_posterior, axis=-1) @ support
 
-    def density(self, t_s: ArrayLike, t_p: ArrayLike, w_m: float, w_p: float) -> Array:
-        """p(t_p | t_s), per frame, of each pair of t_s and t_p (frames; 1-D arrays or numbers)."""
+    def probability(self, t_s: ArrayLike, t_p: ArrayLike, w_m: float, w_p: float, frame: float = 1.0) -> Array:
+        """P(t_p | t_s) of each pair of t_s and t_p (frames; 1-D arrays or numbers).
+
+        t_p is a multiple of `frame` and stands for everything within half a frame of it; 0 also for all below.
+        Correct to 1e-6 of itself down to 1e-9; less likely productions only roughly.
+        """
         t_s, t_p = np.broadcast_arrays(np.atleast_1d(t_s).astype(float), np.atleast_1d(t_p).astype(float))
         t_m, weight, t_e = self._measurements(t_s, w_m, w_p)
-        density = np.empty(t_s.shape)
+        probability = np.empty(t_s.shape)
         for sample in np.unique(t_s):
             pairs, near = t_s == sample, np.abs(t_m - sample) <= REACH * w_m * sample
             measured = weight[near] * _normal(t_m[near], sample, w_m * sample)  # [M]
-            produced = _normal(t_p[pairs, None], t_e[near], w_p * t_e[near])  # [pairs, M]
-            density[pairs] = produced @ measured
-        return density
+            produced = _frame_masses(t_p[pairs], t_e[near], w_p * t_e[near], frame)  # [pairs, M]
+            probability[pairs] = produced @ measured
+        return probability
 
     def moments(self, t_s: ArrayLike, w_m: float, w_p: float) -> tuple[Array, Array]:
-        """Mean and s.d. of t_p (frames) for each t_s of a 1-D array."""
+        """Mean and s.d. of t_p (frames) for each t_s of a 1-D array, before t_p is rounded to frames."""
         t_s = np.asarray(t_s, dtype=np.float64)
         t_m, weight, t_e = self._measurements(t_s, w_m, w_p)
         measured = weight * _normal(t_m, t_s[:, None], w_m * t_s[:, None])  # [len(t_s), M]
@@ -81,7 +89,7 @@ class Observer:
         """Quadrature over t_m: nodes, weights and estimates, all [M].
 
         Panels are short where something happens quickly: the narrowest measurement density, the production
-        density as t_e moves, and the near-steps of t_e under a discrete prior, which sharpen as w_m shrinks.
+        noise as t_e moves, and the near-steps of t_e under a discrete prior, which sharpen as w_m shrinks.
         """
         shortest, longest = t_s.min(), t_s.max()
         low = min(shortest * (1 - REACH * w_m), longest * (1 - REACH * w_m))
@@ -110,7 +118,7 @@ class Observer:
     def _switches(self, w_m: float) -> tuple[Array, Array]:
         """Measurements at which t_e jumps, bends or nearly jumps, and over how many frames: both [K]."""
         support = np.array(self.intervals)
-        if self.kind == "mle":
+        if self.kind in WITHOUT_PRIOR:
             return np.array([0.0]), np.array([1.0])
         if self.prior == "uniform":
             ends = support[[0, -1]] * _mode_of_measurement(w_m)
@@ -130,6 +138,20 @@ class Observer:
 
 def _normal(x: Array, mean: Array | float, sd: Array | float) -> Array:
     return np.exp(-0.5 * ((x - mean) / sd) ** 2) / (np.sqrt(2 * np.pi) * sd)
+
+
+def _frame_masses(t_p: Array, mean: Array, sd: Array, frame: float) -> Array:
+    """What N(mean, sd^2) [M] holds within half a frame of t_p [P], or below it for a t_p of 0: [P, M].
+
+    Neighbouring frames share an edge. At each, the tail away from the mean is taken, which keeps its digits; it is
+    negative above the mean, so that the mass between two edges is a difference, and 1 more around the mean.
+    """
+    below, above = np.where(t_p > 0, t_p - frame / 2, -np.inf), t_p + frame / 2
+    edges, index = np.unique(np.concatenate([below, above]), return_inverse=True)
+    distance = (mean - edges[:, None]) / sd  # [edges, M]
+    tail = np.copysign(ndtr(-np.abs(distance)), distance)
+    around = (below[:, None] < mean) & (mean <= above[:, None])
+    return tail[index[len(t_p) :]] - tail[index[: len(t_p)]] + around
 
 
 def _log_likelihood(t_m: Array, t_s: Array, w_m: float) -> Array:

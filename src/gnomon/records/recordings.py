@@ -10,6 +10,7 @@ from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
+import polars as pl
 import torch
 import xarray as xr
 from torch import Tensor
@@ -82,3 +83,33 @@ def read_recording(path: Path) -> xr.Dataset:
         raise FileNotFoundError(f"there is no recording at {path}; `gnomon evaluate RUN --record-lanes 8` makes one")
     with ZipStore(path, mode="r") as store:
         return xr.open_zarr(store, consolidated=False).load()
+
+
+def locate_trials(recording: xr.Dataset, trials: pl.DataFrame) -> pl.DataFrame:
+    """The trials that are in the recording up to the frame before their end, with a further column `origin`.
+
+    Frame f of such a trial's episode is `origin + f` on the recording's axis `frame`. The end itself may be missing:
+    when it ends the episode, what is seen next is the next episode's first picture.
+    """
+    missing = [name for name in ("episode", "episode_frame") if name not in recording]
+    if missing:
+        raise ValueError(
+            f"the recording lacks {', '.join(missing)}; it has {', '.join(map(str, recording)) or 'nothing'}"
+        )
+    episode, episode_frame = recording["episode"].values, recording["episode_frame"].values  # [lane, frame]
+    lanes, frames = episode.shape
+    origins: dict[tuple[int, int], int] = {}
+    for lane in range(lanes):
+        numbers, first = np.unique(episode[lane], return_index=True)
+        begins = first - episode_frame[lane, first]
+        origins |= {(lane, int(number)): int(begin) for number, begin in zip(numbers, begins, strict=True)}
+    keys = zip(trials["lane"], trials["episode"], strict=True)
+    located = trials.with_columns(pl.Series("origin", [origins.get(key) for key in keys], pl.Int64)).drop_nulls(
+        "origin"
+    )
+    first, last = pl.col("origin") + pl.col("start_frame"), pl.col("origin") + pl.col("end_frame") - 1
+    located = located.filter((first >= 0) & (last < frames))
+    at_end = episode[located["lane"].to_numpy(), located.select(last).to_series().to_numpy()]
+    if not np.array_equal(at_end, located["episode"].to_numpy()):
+        raise ValueError("the trial table belongs to another recording: some trials end after their recorded episode")
+    return located

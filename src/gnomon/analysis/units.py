@@ -1,0 +1,270 @@
+"""Units: how a population moves through a trial, and how well elapsed time can be read from it.
+
+The picture is a principal component analysis of trial averages, aligned to Ready and to Set, one trajectory per sample
+interval. Its numeric companion is a linear decoder of elapsed time from single trials, tested on trials it never saw.
+
+Only completed trials count: those answered after Set. A frame belongs to Ready from its onset until the frame before
+Set, and to Set from its onset until the frame before the response, so neither sees the next event. Times in frames.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+import xarray as xr
+from numpy.typing import NDArray
+from sklearn.decomposition import PCA
+from sklearn.linear_model import RidgeCV
+from sklearn.model_selection import GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from gnomon.analysis.performance import PRODUCED, percentile_interval
+from gnomon.records.recordings import locate_trials
+
+EVENTS = ("ready", "set")
+DEFAULT_UNITS = ("cell", "hidden", "memory")  # the first that was recorded: an LSTM's cell, most others' hidden
+COMPONENTS = 3  # of a trajectory
+VARIANCES = 10  # explained variances that are kept
+UNDER_WAY = 0.5  # an average goes on while this share of its trials does
+FOLDS = 5
+PENALTIES = np.logspace(-2, 5, 15)  # ridge penalties tried; the units are standardised
+SHUFFLES = 20
+
+COLUMNS = (
+    "lane", "episode", "trial", "sample_interval", "outcome", "start_frame", "ready_frame", "set_frame", "end_frame"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """The trial average of one sample interval on the principal components, from an event on."""
+
+    sample_interval: int
+    n_trials: int
+    projection: NDArray[np.float64]  # [frame, component]; ends when fewer than half of the trials are under way
+
+
+@dataclass(frozen=True, eq=False)
+class Decoder:
+    """Ridge regression of the frames since an event on the units; every number is of held-out trials.
+
+    Chance is the same decoder taught and tested with times shuffled within each trial: it may know how long a trial is,
+    which a memory of the sample interval tells, but not when in the trial it is.
+    """
+
+    n_trials: int
+    n_frames: int
+    r2: float  # 1 - squared error / variance of elapsed time; nan if elapsed time does not vary
+    absolute_error: float  # frames, mean over frames
+    chance_r2: float  # mean over shuffles
+    chance_r2_interval: tuple[float, float]  # 95 % of the shuffles
+    chance_absolute_error: float  # frames, mean over shuffles
+    elapsed: NDArray[np.int64]  # [E] frames since the event
+    n_at_elapsed: NDArray[np.int64]  # [E] trials still under way
+    decoded_mean: NDArray[np.float64]  # [E] frames
+    decoded_sd: NDArray[np.float64]  # [E] frames, divided by n
+    absolute_error_at_elapsed: NDArray[np.float64]  # [E] frames
+
+
+@dataclass(frozen=True, eq=False)
+class Alignment:
+    """What the units do from an event on, on principal components of that part of the trials."""
+
+    event: str  # "ready" or "set", at frame 0
+    explained_variance: NDArray[np.float64]  # [up to 10] share of the trial averages' variance, per component
+    trajectories: tuple[Trajectory, ...]  # shortest sample interval first
+    decoder: Decoder
+
+
+@dataclass(frozen=True, eq=False)
+class Population:
+    """What the units do in completed trials."""
+
+    task: str
+    units: str  # which array: "cell", "hidden", ...
+    n_units: int
+    trials: NDArray[np.int64]  # [N, 3] lane, episode and trial of the trials used
+    alignments: tuple[Alignment, ...]
+
+    def aligned_to(self, event: str) -> Alignment:
+        """The alignment to "ready" or "set"."""
+        for alignment in self.alignments:
+            if alignment.event == event:
+                return alignment
+        raise ValueError(f"unknown event {event!r}; units are aligned to {', '.join(EVENTS)}")
+
+
+def population(recording: xr.Dataset, trials: pl.DataFrame, units: str | None = None, seed: int = 0) -> Population:
+    """Trajectories and decoders of the recorded units, by default those the paper looks at; see `DEFAULT_UNITS`.
+
+    `trials` is the table of the same evaluation. `seed` is that of the shuffles.
+    """
+    name = units or default_units(recording)
+    if f"units_{name}" not in recording:
+        raise ValueError(
+            f"the recording has no units {name!r}; it has {', '.join(recorded_units(recording)) or 'none'}"
+        )
+    used = completed_trials(recording, trials)
+    if used.height < FOLDS:
+        raise ValueError(
+            f"the recording holds {used.height} completed trials; at least {FOLDS} are needed, one per fold"
+        )
+    activity = recording[f"units_{name}"].values  # [lane, frame, unit]
+    sample_interval = used["sample_interval"].to_numpy()
+    alignments = []
+    for event, end in zip(EVENTS, ("set_frame", "end_frame"), strict=True):
+        epochs = cut_out(activity, used, f"{event}_frame", end)
+        explained_variance, trajectories = principal_trajectories(epochs, sample_interval)
+        alignments.append(Alignment(event, explained_variance, trajectories, decode_elapsed(epochs, seed)))
+    return Population(
+        task=str(recording.attrs["task"]),
+        units=name,
+        n_units=activity.shape[-1],
+        trials=used.select(pl.col("lane", "episode", "trial").cast(pl.Int64)).to_numpy(),
+        alignments=tuple(alignments),
+    )
+
+
+# Which frames ---------------------------------------------------------------------------------------------
+
+
+def recorded_units(recording: xr.Dataset) -> list[str]:
+    """Names of the units in a recording."""
+    return [str(name).removeprefix("units_") for name in recording if str(name).startswith("units_")]
+
+
+def default_units(recording: xr.Dataset) -> str:
+    """The units to look at where none are named."""
+    recorded = recorded_units(recording)
+    known = [name for name in DEFAULT_UNITS if name in recorded]
+    if not known:
+        raise ValueError(
+            f"the recording has none of the units {', '.join(DEFAULT_UNITS)}; it has {', '.join(recorded) or 'none'}"
+        )
+    return known[0]
+
+
+def completed_trials(recording: xr.Dataset, trials: pl.DataFrame) -> pl.DataFrame:
+    """The Ready-Set-Go trials in a recording that were answered after Set, with `origin` (see `locate_trials`)."""
+    missing = [name for name in COLUMNS if name not in trials.columns]
+    if missing:
+        raise ValueError(
+            f"the trial table lacks the columns {missing}; only ready_set_go trials have a Ready and a Set"
+        )
+    used = locate_trials(recording, trials.filter(pl.col("outcome").cast(pl.String).is_in(PRODUCED)))
+    if used.is_empty():
+        raise ValueError(f"none of the {trials.height} trials was both recorded and answered after Set")
+    return used
+
+
+def cut_out(array: NDArray, trials: pl.DataFrame, start: str, end: str) -> list[NDArray[np.float64]]:
+    """Each trial's frames of array [lane, frame, ...], from one event (a column) until the frame before another."""
+    first, last = ((pl.col("origin") + pl.col(event)).alias(event) for event in (start, end))
+    spans = trials.select("lane", first, last)
+    return [array[lane, first:last].astype(np.float64) for lane, first, last in spans.iter_rows()]
+
+
+# Principal components -------------------------------------------------------------------------------------
+
+
+def trial_average(epochs: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Mean at each frame over the trials still under way, while at least `UNDER_WAY` of them are: [frame, ...].
+
+    Beyond that a mean would speak for few trials, and jump whenever one of them ends.
+    """
+    lengths = np.sort([len(epoch) for epoch in epochs])[::-1]
+    longest = int(lengths[int(np.ceil(UNDER_WAY * len(epochs))) - 1])
+    total = np.zeros((longest, *epochs[0].shape[1:]))
+    count = (lengths[None, :] > np.arange(longest)[:, None]).sum(1)  # [frame]
+    for epoch in epochs:
+        total[: len(epoch)] += epoch[:longest]
+    return total / count.reshape(-1, *[1] * (total.ndim - 1))
+
+
+def principal_trajectories(
+    epochs: Sequence[NDArray[np.float64]], sample_interval: NDArray[np.integer]
+) -> tuple[NDArray[np.float64], tuple[Trajectory, ...]]:
+    """Explained variance [up to 10] and each sample interval's average on the components.
+
+    epochs [frame, unit] and sample_interval have one entry per trial. The components are those of all averages
+    together, every frame of every average counting once. A component's sign is such that it grows with the time since
+    the event, which makes agents comparable.
+    """
+    groups = {int(t_s): np.flatnonzero(sample_interval == t_s).tolist() for t_s in np.unique(sample_interval)}
+    averages = [trial_average([epochs[trial] for trial in group]) for group in groups.values()]
+    rows = np.concatenate(averages)  # [frames of all averages, unit]
+    if len(rows) < 2 or not np.ptp(rows, axis=0).any():
+        raise ValueError(f"the {rows.shape[1]} units never change in {len(rows)} frames; there is nothing to analyse")
+    pca = PCA(min(VARIANCES, *rows.shape), svd_solver="full").fit(rows)
+    projection = pca.transform(rows)[:, :COMPONENTS]
+    elapsed = np.concatenate([np.arange(len(average)) for average in averages])
+    projection *= np.where((elapsed - elapsed.mean()) @ projection < 0, -1.0, 1.0)
+    ends = np.cumsum([len(average) for average in averages])[:-1]
+    trajectories = tuple(
+        Trajectory(t_s, len(group), path)
+        for (t_s, group), path in zip(groups.items(), np.split(projection, ends), strict=True)
+    )
+    return pca.explained_variance_ratio_, trajectories
+
+
+# Elapsed time ---------------------------------------------------------------------------------------------
+
+
+def decode_elapsed(epochs: Sequence[NDArray[np.float64]], seed: int) -> Decoder:
+    """How well the frames since the event can be read from single trials, epochs of [frame, unit]."""
+    lasting = [epoch for epoch in epochs if len(epoch)]  # a response on Set's own frame leaves none
+    if len(lasting) < FOLDS:
+        raise ValueError(
+            f"{len(lasting)} trials last a frame beyond their event; at least {FOLDS} are needed, one per fold"
+        )
+    rng = np.random.default_rng(seed)
+    targets = np.concatenate([shuffled_times(len(epoch), rng) for epoch in lasting])  # [frames, 1 + shuffles]
+    trial = np.repeat(np.arange(len(lasting)), [len(epoch) for epoch in lasting])
+    decoded = held_out(np.concatenate(lasting), targets, trial)
+    error = np.abs(decoded - targets)
+    variance = np.var(targets[:, 0])
+    r2 = 1 - (error**2).mean(0) / variance if variance else np.full(1 + SHUFFLES, np.nan)
+    elapsed, place, count = np.unique(targets[:, 0], return_inverse=True, return_counts=True)
+
+    def mean_at_elapsed(values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(place, values) / count
+
+    mean = mean_at_elapsed(decoded[:, 0])
+    return Decoder(
+        n_trials=len(lasting),
+        n_frames=len(targets),
+        r2=float(r2[0]),
+        absolute_error=float(error[:, 0].mean()),
+        chance_r2=float(r2[1:].mean()),
+        chance_r2_interval=percentile_interval(r2[1:]),
+        chance_absolute_error=float(error[:, 1:].mean()),
+        elapsed=elapsed.astype(np.int64),
+        n_at_elapsed=count.astype(np.int64),
+        decoded_mean=mean,
+        decoded_sd=np.sqrt(mean_at_elapsed((decoded[:, 0] - mean[place]) ** 2)),
+        absolute_error_at_elapsed=mean_at_elapsed(error[:, 0]),
+    )
+
+
+def shuffled_times(frames: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """A trial's times 0, 1, ... in order, and beside them shuffled: [frames, 1 + shuffles]."""
+    times = np.tile(np.arange(frames, dtype=np.float64)[:, None], (1, 1 + SHUFFLES))
+    times[:, 1:] = rng.permuted(times[:, 1:], axis=0)
+    return times
+
+
+def held_out(
+    activity: NDArray[np.float64], targets: NDArray[np.float64], trial: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Each target [frames, n] decoded from activity [frames, unit] by a fit to other trials' frames.
+
+    Frames of one trial resemble each other, so a trial is never split between teaching and testing. The penalty is
+    chosen for each target within the teaching trials.
+    """
+    decoded = np.empty_like(targets)
+    for taught, tested in GroupKFold(FOLDS).split(activity, groups=trial):
+        ridge = make_pipeline(StandardScaler(), RidgeCV(PENALTIES, alpha_per_target=True))
+        decoded[tested] = ridge.fit(activity[taught], targets[taught]).predict(activity[tested])
+    return decoded

@@ -1,0 +1,67 @@
+"""`gnomon report`: runs, analysed as in the paper, on one page."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import tyro
+
+
+@dataclass(frozen=True)
+class Report:
+    """Evaluate and analyse runs, and write one self-contained HTML page about them.
+
+    Runs that differ in their seed only are one family. Stages are files in OUT, so the same command goes on where it
+    was stopped, and does again only what has changed.
+    """
+
+    runs: Annotated[tuple[str, ...], tyro.conf.Positional, tyro.conf.arg(metavar="RUN...")] = ()
+    """Folders of runs or published agents, published/NAME, or scripted subjects (perfect, noisy, blind, random)."""
+    out: Path = Path("out/report")
+    """Folder for the page and everything behind it."""
+    trials: int = 2000
+    """Trials of each evaluation."""
+    seed: int = 1
+    """Seed of everything random in the evaluations."""
+    live: Path | None = None
+    """A further run of which only the learning curve is shown."""
+
+
+def report(options: Report) -> None:
+    words = ["gnomon", "report", *options.runs, *shared_words(options.out, options.trials, options.seed, options.live)]
+    write(options.runs, options.out, options.trials, options.seed, options.live, [shlex.join(words)])
+
+
+def shared_words(out: Path, trials: int, seed: int, live: Path | None) -> list[str]:
+    """What `report` and `reproduce` have in common on the command line."""
+    words = ["--out", str(out), "--trials", str(trials), "--seed", str(seed)]
+    return words if live is None else [*words, "--live", str(live)]
+
+
+def write(runs: tuple[str, ...], out: Path, trials: int, seed: int, live: Path | None, commands: list[str]) -> None:
+    """Write the page, telling of every stage and at last of the page's place."""
+    import torch
+    from rich.console import Console
+
+    from gnomon.learn.memory import keep_freed_memory
+    from gnomon.report.contents import write_report
+
+    torch.set_num_threads(1)  # the steps are small, and one thread gives the same numbers whatever the machine
+    keep_freed_memory()
+    console = Console(highlight=False, soft_wrap=True)
+    watched = None if live is None else str(live)
+    page = write_report(
+        runs, out, trials=trials, seed=seed, commands=commands, live=watched, report=stopwatch(console.print)
+    )
+    console.print(f"the page      {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser", markup=False)
+
+
+def stopwatch(say: Callable[..., None]) -> Callable[[str], None]:
+    """Says each line with the time since the first."""
+    start = time.monotonic()
+    return lambda line: say(f"{time.monotonic() - start:6.0f} s  {line}", markup=False)

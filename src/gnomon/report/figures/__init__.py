@@ -1,0 +1,1 @@
+"""Figures: every function takes axes and a result of an analysis, draws it, and computes nothing."""

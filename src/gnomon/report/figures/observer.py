@@ -1,0 +1,124 @@
+"""The Bayesian observer beside the subject: what it predicts, how well its noise is known, which observer fits best."""
+
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+from numpy.typing import NDArray
+
+from gnomon.analysis.observer_fit import Comparison, ObserverFit, Profile
+from gnomon.analysis.performance import Production
+from gnomon.report.figures.performance import PRODUCTION_LABEL, ROOM, SAMPLE_LABEL, draw_identity
+from gnomon.report.figures.style import ACCENT, FAINT, INK, interval_colours, legend_above
+
+# Of the log likelihood below its maximum: chi-square with two degrees of freedom, halved.
+DROPS = {"99 %": 4.605, "95 %": 2.996, "50 %": 0.693}
+SHADES = ("#dbe9f4", "#9cc6e0", "#4a93c4")  # between them, the surest darkest
+LINEAR = 10.0  # AIC units up to which the comparison's axis is linear, logarithmic from there
+
+
+class Prediction(NamedTuple):
+    """What a fitted observer produces: `Prediction(t_s, *predict(fitted, t_s))`. All [X], frames.
+
+    Take the subject's own sample intervals: between those of a discrete prior the observer's spread swings up and down.
+    """
+
+    sample_interval: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    sd: NDArray[np.float64]
+
+
+def draw_observer_mean(axes: Axes, result: Production, fitted: ObserverFit, predicted: Prediction) -> None:
+    """Mean production interval, of the subject (points) and of the fitted observer (curve).
+
+    How to read it: points on the curve mean that the observer explains the bias: the curve leaves the dashed identity
+    line towards the middle of the intervals because a noisy measurement is drawn towards the prior. The fit sees
+    single trials, not these means. The paper fits this observer (BLS) to its agents.
+    """
+    draw_identity(axes, float(result.sample_interval.max()))
+    label = f"{named(fitted)}: $w_m$ = {fitted.w_m:.3f}, $w_p$ = {fitted.w_p:.3f}"
+    axes.plot(predicted.sample_interval, predicted.mean, color=ACCENT, label=label, zorder=2)
+    draw_points(axes, result, result.mean)
+    axes.set(xlabel=SAMPLE_LABEL, ylabel="mean " + PRODUCTION_LABEL, ylim=(0, None))
+    legend_above(axes)
+
+
+def draw_observer_sd(axes: Axes, result: Production, fitted: ObserverFit, predicted: Prediction) -> None:
+    """S.d. of the production interval, of the subject (points) and of the fitted observer (curve).
+
+    How to read it: the observer's spread comes from two Weber fractions only, so points far from the curve mean noise
+    of another kind (a floor, lapses). At the longest intervals the prior holds the spread down.
+    """
+    axes.plot(predicted.sample_interval, predicted.sd, color=ACCENT, label=named(fitted), zorder=2)
+    draw_points(axes, result, result.sd)
+    end = float(result.sample_interval.max()) * (1 + ROOM)
+    axes.set(xlabel=SAMPLE_LABEL, ylabel="s.d. of $t_p$ (frames)", xlim=(0, end), ylim=(0, None))
+    legend_above(axes)
+
+
+def draw_points(axes: Axes, result: Production, values: NDArray[np.float64]) -> None:
+    """The subject's value (frames) at each sample interval that has one."""
+    colours = interval_colours(result.sample_interval.tolist())
+    for interval, value in zip(result.sample_interval.tolist(), values, strict=True):
+        if np.isfinite(value):
+            axes.plot(interval, value, "o", color=colours[interval], mec=INK, mew=0.5, zorder=3)
+
+
+def draw_profile(axes: Axes, fitted: ObserverFit, surface: Profile) -> None:
+    """How well the two Weber fractions are known: the log likelihood around the estimate.
+
+    How to read it: the shaded areas hold the pairs (w_m, w_p) that the data do not rule out (50, 95 and 99 %); the
+    cross is the estimate, its arms the 95 % profile intervals. A long area aslant means that one can be bought with the
+    other: such models are poorly identified. An arm is missing where the grid ends before the interval.
+    """
+    best = max(fitted.log_likelihood, float(surface.log_likelihood.max()))
+    below = surface.log_likelihood.T - best  # [H, G], at most 0
+    levels = [-drop for drop in DROPS.values()]
+    axes.contourf(surface.w_m, surface.w_p, below, levels=[*levels, 0.001], colors=SHADES)
+    crossed = [level for level in levels if below.min() < level < below.max()]  # a small grid may miss some
+    if crossed:
+        thin = {"colors": INK, "linewidths": 0.7, "linestyles": "solid"}
+        lines = axes.contour(surface.w_m, surface.w_p, below, levels=crossed, **thin)
+        axes.clabel(lines, fmt=dict(zip(levels, DROPS, strict=True)), fontsize=9)
+    w_m, w_p = fitted.w_m, fitted.w_p
+    for end_m, end_p in zip(surface.w_m_interval, surface.w_p_interval, strict=True):  # nan: no arm
+        axes.plot((w_m, end_m), (w_p, w_p), color=ACCENT, lw=1.3)
+        axes.plot((w_m, w_m), (w_p, end_p), color=ACCENT, lw=1.3)
+    axes.plot(w_m, w_p, "o", color=ACCENT, ms=7, mec="white", mew=1)
+    axes.set(xlabel="$w_m$, noise of measurement", ylabel="$w_p$, noise of production")
+    axes.set_title(f"{named(fitted)}, {fitted.n:,} productions")
+
+
+def draw_comparison(axes: Axes, comparison: Comparison) -> None:
+    """Which observer explains the productions best: AIC above the best one, a bar for each.
+
+    How to read it: the best is on top with 0; a difference of 10 already leaves little to be said for the longer bar,
+    and the axis is logarithmic beyond. Each observer's Weber fractions are under its name; a star marks
+    those that are not to be trusted (the fit says why). The paper fits the BLS observer alone.
+    """
+    table = comparison.table()
+    deltas, rows = table["delta_aic"].to_list(), range(table.height)
+    axes.barh(rows, deltas, 0.55, color=FAINT, zorder=2)
+    for row, delta in zip(rows, deltas, strict=True):
+        words = "best" if row == 0 else f"{delta:,.1f}"
+        axes.annotate(words, (delta, row), (5, 0), textcoords="offset points", va="center", color=INK)
+    axes.set_xscale("symlog", linthresh=LINEAR)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda delta, _: f"{delta:,g}"))
+    axes.set_yticks(rows, [described(fitted) for fitted in comparison.fits], fontsize=9.5)
+    axes.tick_params(axis="y", length=0)
+    axes.set(xlabel="AIC above the best", xlim=(0, max(2.5 * max(deltas), LINEAR)), ylim=(table.height - 0.5, -0.5))
+
+
+def described(fitted: ObserverFit) -> str:
+    """An observer's name and its Weber fractions, with a star if these are not to be trusted."""
+    star = "" if fitted.converged and not fitted.complaint else " *"
+    return f"{named(fitted)}\n$w_m$ {fitted.w_m:.3f}, $w_p$ {fitted.w_p:.3f}{star}"
+
+
+def named(fitted: ObserverFit) -> str:
+    """An observer as words: "BLS, discrete prior"."""
+    prior = "" if fitted.prior == "none" else f", {fitted.prior} prior"
+    lapses = " and lapses" if fitted.lapse_fitted else ""
+    kind = fitted.observer if fitted.observer == "identity" else fitted.observer.upper()
+    return kind + prior + lapses

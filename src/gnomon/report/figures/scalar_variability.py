@@ -1,0 +1,62 @@
+"""Scalar variability: how the spread of productions grows with the interval."""
+
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from numpy.typing import NDArray
+
+from gnomon.analysis.scalar_variability import EXPONENTS, ScalarVariability
+from gnomon.report.figures.performance import ROOM, SAMPLE_LABEL
+from gnomon.report.figures.style import ACCENT, FAINT, INK, interval_colours, legend_above
+
+POINTS = 200  # at which the curve is drawn
+
+
+class Band(NamedTuple):
+    """The 95 % bootstrap band of the power law: all [X]."""
+
+    sample_interval: NDArray[np.float64]  # frames
+    low: NDArray[np.float64]  # frames
+    high: NDArray[np.float64]  # frames
+
+
+def draw_scalar_variability(axes: Axes, result: ScalarVariability, band: Band | None = None) -> None:
+    """S.d. of the production interval against the sample interval, with the power law a + b t_s^c.
+
+    How to read it: a point is the s.d. of single trials, its bar the 95 % bootstrap interval; the curve is the fit, the
+    band its 95 % bootstrap interval. c = 1 with a = 0 is Weber's law (a straight line through the corner), c = 0.5 what
+    a counter of random events would do, c near 0 a spread that does not grow. The paper: c = 0.7 for the feedforward
+    agent.
+    """
+    shortest, longest = float(result.sample_interval.min()), float(result.sample_interval.max())
+    t_s = np.linspace(shortest, longest, POINTS)
+    if band is not None:
+        axes.fill_between(band.sample_interval, band.low, band.high, color=ACCENT, alpha=0.18, lw=0, zorder=1)
+    low, high = result.c_interval
+    bound = " at its bound" if np.isclose(result.c, EXPONENTS, rtol=1e-6).any() else ""
+    label = f"$a + b\\,t_s^{{\\,c}}$, $c$ = {result.c:.2f}{bound} ({low:.2f} to {high:.2f})"
+    axes.plot(t_s, result.a + result.b * t_s**result.c, color=ACCENT, label=label, zorder=2)
+    colours = interval_colours(result.sample_interval.tolist())
+    for index, interval in enumerate(result.sample_interval.tolist()):
+        bar = np.abs(result.sd_interval[index] - result.sd[index])[:, None]  # [2, 1] below, above
+        bars = {"color": colours[interval], "elinewidth": 1.5, "mec": INK, "mew": 0.5}
+        axes.errorbar(interval, result.sd[index], bar, fmt="o", zorder=3, **bars)
+    axes.set(xlabel=SAMPLE_LABEL, ylabel="s.d. of $t_p$ (frames)", xlim=(0, longest * (1 + ROOM)), ylim=(0, None))
+    legend_above(axes)
+
+
+def draw_weber_fraction(axes: Axes, result: ScalarVariability) -> None:
+    """The Weber fraction, s.d. / mean of the production interval, per sample interval.
+
+    How to read it: under Weber's law the points lie on a level line. An agent whose noise has a floor, or grows more
+    slowly than the interval, has points that fall.
+    """
+    axes.plot(result.sample_interval, result.weber_fraction, color=FAINT, lw=1, zorder=2)
+    colours = interval_colours(result.sample_interval.tolist())
+    for interval, fraction in zip(result.sample_interval.tolist(), result.weber_fraction, strict=True):
+        axes.plot(interval, fraction, "o", color=colours[interval], mec=INK, mew=0.5, zorder=3)
+    end = float(result.sample_interval.max()) * (1 + ROOM)
+    axes.set(xlabel=SAMPLE_LABEL, ylabel="Weber fraction, s.d. / mean", xlim=(0, end))
+    finite = result.weber_fraction[np.isfinite(result.weber_fraction)]  # not where every production is 0
+    axes.set_ylim(0, 1.15 * finite.max() if finite.any() else 1)

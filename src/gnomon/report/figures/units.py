@@ -1,0 +1,150 @@
+"""Figures of the units: trajectories on principal components, explained variance, and elapsed time decoded.
+
+Every function takes axes and a result of `gnomon.analysis.units`, and computes nothing but places on the paper.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from numpy.typing import NDArray
+
+from gnomon.analysis.units import VARIANCES, Alignment, Population
+from gnomon.report.figures.style import ACCENT, FAINT, INK, Colour, interval_colours
+
+# What happens at the beginning and at the end of what is aligned to an event, and the mark for it.
+ENDS = {"ready": ("Ready", "Set"), "set": ("Set", "Go")}
+MARKS = {"Ready": "o", "Set": "s", "Go": "^"}
+MARK_SIZE = 5.5  # points
+BAR = 0.4  # width, components
+FEWEST = 5  # a mean over fewer trials is not drawn
+
+
+def draw_trajectories(axes: Axes, population: Population, event: str, components: tuple[int, int] = (1, 2)) -> None:
+    """Trial averages in the plane of two principal components (counted from 1), one line per sample interval."""
+    alignment = population.aligned_to(event)
+    across, up = (drawable(alignment, component) - 1 for component in components)
+    colours = interval_colours([each.sample_interval for each in alignment.trajectories])
+    for each in alignment.trajectories:
+        path = each.projection[:, [across, up]]  # [frame, 2]
+        colour = colours[each.sample_interval]
+        axes.plot(*path.T, color=colour, label=f"{each.sample_interval}")
+        for mark, place in zip(ENDS[event], (slice(None, 1), slice(-1, None)), strict=True):
+            mark_event(axes, mark, path[place], colour)
+    axes.set_xlabel(component_name(alignment, components[0]))
+    axes.set_ylabel(component_name(alignment, components[1]))
+    axes.set_title(f"{' to '.join(ENDS[event])}, {population.n_units} {population.units} units")
+    axes.legend(handles=event_handles(ENDS[event]), loc="best")
+
+
+def draw_component(axes: Axes, population: Population, event: str, component: int = 1) -> None:
+    """One principal component (counted from 1) in time, one line per sample interval, as the paper shows it."""
+    alignment = population.aligned_to(event)
+    column = drawable(alignment, component) - 1
+    colours = interval_colours([each.sample_interval for each in alignment.trajectories])
+    for each in alignment.trajectories:
+        y = each.projection[:, column]
+        colour = colours[each.sample_interval]
+        axes.plot(range(len(y)), y, color=colour, label=f"{each.sample_interval}")
+        mark_event(axes, ENDS[event][1], np.column_stack([np.arange(len(y), dtype=float), y])[-1:], colour)
+    axes.set_xlabel(f"frames since {ENDS[event][0]}")
+    axes.set_ylabel(component_name(alignment, component))
+    axes.legend(handles=event_handles(ENDS[event][1:]), loc="best")
+
+
+def draw_explained_variance(axes: Axes, population: Population) -> None:
+    """Share of the trial averages' variance that each principal component explains, for both alignments."""
+    for alignment, colour, shift in zip(population.alignments, (INK, FAINT), (-0.5, 0.5), strict=True):
+        shares = 100 * alignment.explained_variance
+        places = [number + shift * BAR for number in range(1, len(shares) + 1)]
+        axes.bar(places, shares, BAR, color=colour, label=" to ".join(ENDS[alignment.event]))
+    axes.set_xticks(range(1, VARIANCES + 1))
+    axes.set_xlabel("principal component")
+    axes.set_ylabel("variance explained (%)")
+    axes.set_ylim(0, 100)
+    axes.legend(loc="upper right")
+
+
+def draw_decoder(axes: Axes, population: Population, event: str) -> None:
+    """Elapsed time decoded from trials never seen, mean and s.d., against the true one, where trials are enough."""
+    decoder = population.aligned_to(event).decoder
+    enough = decoder.n_at_elapsed >= FEWEST
+    elapsed, mean, sd = decoder.elapsed[enough], decoder.decoded_mean[enough], decoder.decoded_sd[enough]
+    axes.axline((0, 0), slope=1, color=FAINT, linewidth=1, linestyle="--", zorder=1)
+    axes.fill_between(elapsed, mean - sd, mean + sd, color=ACCENT, alpha=0.25, linewidth=0)
+    axes.plot(elapsed, mean, color=ACCENT)
+    axes.set_xlabel(f"frames since {ENDS[event][0]}")
+    axes.set_ylabel("decoded (frames, mean ± s.d.)")
+    words = (
+        f"R² {decoder.r2:.2f} (chance {decoder.chance_r2:.2f})\n"
+        f"error {decoder.absolute_error:.1f} frames (chance {decoder.chance_absolute_error:.1f})\n"
+        f"{decoder.n_trials} trials, each held out once"
+    )
+    axes.annotate(words, (0.03, 0.97), xycoords="axes fraction", va="top", fontsize=9, color=INK)
+    # Room for the words above the curve.
+    _, top = axes.get_ylim()
+    axes.set_ylim(top=1.3 * top)
+
+
+def draw_interval_key(axes: Axes, intervals: Sequence[int]) -> None:
+    """The colours of the sample intervals, to the right of the axes, beside whatever legend they have."""
+    colours = interval_colours(intervals)
+    handles = [
+        Line2D([], [], color=colours[interval], linewidth=3, label=f"{interval}") for interval in sorted(colours)
+    ]
+    kept = axes.get_legend()
+    axes.legend(
+        handles=handles,
+        title="sample interval\n(frames)",
+        loc="center left",
+        bbox_to_anchor=(1.0, 0.5),
+        handlelength=1.2,
+    )
+    if kept is not None:
+        axes.add_artist(kept)  # a second legend replaces the first unless it is added again
+
+
+# What the panels share ------------------------------------------------------------------------------------
+
+
+def drawable(alignment: Alignment, component: int) -> int:
+    """The component, if trajectories have it."""
+    available = alignment.trajectories[0].projection.shape[1]
+    if not 1 <= component <= available:
+        raise ValueError(f"component is {component}; trajectories have components 1 to {available}")
+    return component
+
+
+def component_name(alignment: Alignment, component: int) -> str:
+    return f"PC {component} ({100 * alignment.explained_variance[component - 1]:.0f} % of variance)"
+
+
+def mark_event(axes: Axes, event: str, points: NDArray[np.float64], colour: Colour | str) -> None:
+    """Mark points [n, 2], in data units."""
+    axes.plot(
+        *points.T,
+        MARKS[event],
+        markersize=MARK_SIZE,
+        markerfacecolor=colour,
+        markeredgecolor=INK,
+        markeredgewidth=0.7,
+        zorder=3,
+    )
+
+
+def event_handles(events: Sequence[str]) -> list[Line2D]:
+    """Entries of a legend that says what the marks mean."""
+    return [
+        Line2D(
+            [],
+            [],
+            linestyle="",
+            marker=MARKS[event],
+            markersize=MARK_SIZE,
+            color="white",
+            markeredgecolor=INK,
+            label=event,
+        )
+        for event in events
+    ]

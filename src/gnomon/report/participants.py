@@ -1,0 +1,179 @@
+"""Who takes part in a study: trained agents (runs, published ones) and scripted subjects, by family.
+
+A family has the same controller and settings, and differs in the seed only.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+
+from gnomon.lab.subjects import SUBJECTS
+from gnomon.lab.tasks import PAPER, ReadySetGo
+from gnomon.learn.agents import NOTE, PUBLISHED, SHIPPED, find_agent, is_published, read_weights
+from gnomon.learn.checkpoint import newest_checkpoint, unnest
+from gnomon.learn.config import RunConfig, read_config
+from gnomon.records.runs import RunFolder
+
+CONTROLLERS = ("lstm", "feedforward", "rnn", "gru", "rmc", "frozen_lstm")  # in the order in which the paper has them
+CHIEFS = CONTROLLERS[:2]  # the two that the paper compares
+UNITS = 128  # of the paper's agents; other sizes are variants
+
+
+@dataclass(frozen=True, eq=False)
+class Participant:
+    """Someone who does the task."""
+
+    name: str
+    asked: str  # what a user types to mean it
+    path: Path | None  # folder of a trained agent; none for a scripted subject
+    config: RunConfig  # a scripted subject's has only its task
+    weights: str  # hash
+    metrics: pl.DataFrame | None  # of the training
+    frames: int | None  # of training
+    minutes: float | None
+
+    @property
+    def task(self) -> ReadySetGo:
+        assert isinstance(self.config.task, ReadySetGo)
+        return self.config.task
+
+    @property
+    def controller(self) -> str:
+        """What keeps time in it, as a word."""
+        return self.name if self.path is None else self.config.agent.controller
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Participants that differ in their seed only."""
+
+    name: str
+    members: tuple[Participant, ...]
+
+    @property
+    def controller(self) -> str:
+        return self.members[0].controller
+
+
+def participants(asked: Sequence[str]) -> list[Participant]:
+    """Those that are named: runs' folders, `published/NAME`, scripted subjects. Raises if one cannot take part."""
+    if not asked:
+        raise ValueError("no run is named; give at least one, such as runs/NAME, published/NAME or noisy")
+    tasks: dict[str, str] = {}
+    for each in asked:
+        tasks[each] = PAPER.name if is_scripted(each) else read_config(config_of(each)).task.name
+    if len(set(tasks.values())) > 1:
+        listed = ", ".join(f"{each} {task}" for each, task in tasks.items())
+        raise ValueError(f"the runs are of several tasks ({listed}); a report is about one")
+    if set(tasks.values()) != {ReadySetGo.name}:
+        raise ValueError(f"a report is about {ReadySetGo.name}; the task here is {next(iter(tasks.values()))}")
+    names = distinct_names(asked)
+    return [
+        scripted(each) if is_scripted(each) else trained(each, name) for each, name in zip(asked, names, strict=True)
+    ]
+
+
+def shipped() -> list[str]:
+    """The agents that come with the package, as one asks for them: the paper's two first, then its variants."""
+    return [f"{PUBLISHED}/{note.parent.name}" for note in sorted(SHIPPED.glob(f"*/{NOTE}"), key=place_of_note)]
+
+
+def place_of_note(note: Path) -> tuple[bool, int, int, int, str]:
+    """Where a shipped agent belongs in a list."""
+    config = read_config(note.with_name("config.json"))
+    agent, horizon = config.agent, config.learning.horizon or 0
+    usual = agent.units == UNITS and not horizon
+    return (not usual, CONTROLLERS.index(agent.controller), horizon, agent.units, note.parent.name)
+
+
+def is_scripted(asked: str) -> bool:
+    return asked in SUBJECTS and not Path(asked).exists()
+
+
+def config_of(asked: str) -> Path:
+    folder = RunFolder(find_agent(Path(asked)))
+    if not folder.path.exists():
+        choose = ", ".join(SUBJECTS)
+        raise FileNotFoundError(
+            f"there is no run {asked}; name a run's folder, published/NAME, or a subject ({choose})"
+        )
+    folder.require()
+    return folder.config
+
+
+def distinct_names(asked: Sequence[str]) -> list[str]:
+    """A name for each: the folder's, and its parent's before it where two would have the same."""
+    paths = [Path(each) if is_scripted(each) else find_agent(Path(each)).resolve() for each in asked]
+    twice = [str(path) for path, count in Counter(paths).items() if count > 1]
+    if twice:
+        raise ValueError(f"{twice[0]} is named twice; name each run once")
+    count = Counter(path.name for path in paths)
+    names = [path.name if count[path.name] == 1 else f"{path.parent.name}-{path.name}" for path in paths]
+    same = [name for name, times in Counter(names).items() if times > 1]
+    if same:
+        raise ValueError(f"two runs would be called {same[0]}; rename one of the folders")
+    return names
+
+
+def scripted(name: str) -> Participant:
+    return Participant(name, name, None, RunConfig(task=PAPER), name, None, None, None)
+
+
+def trained(asked: str, name: str) -> Participant:
+    """A trained agent; raises if it has no whole weights."""
+    folder = RunFolder(find_agent(Path(asked)))
+    config = read_config(folder.config)
+    if is_published(folder.path):
+        weights, counters = read_weights(folder.path), json.loads((folder.path / NOTE).read_text())
+    else:
+        checkpoint, _ = newest_checkpoint(folder.checkpoints)
+        weights, counters = unnest("agent", checkpoint.tensors), checkpoint.counters
+    digest = hashlib.sha256()
+    for tensor_name in sorted(weights):
+        digest.update(tensor_name.encode())
+        digest.update(weights[tensor_name].contiguous().numpy().tobytes())
+    metrics = metrics_of(folder)
+    return Participant(
+        name, asked, folder.path, config, digest.hexdigest(), metrics, counters.get("frames"), counters.get("minutes")
+    )
+
+
+def metrics_of(folder: RunFolder) -> pl.DataFrame | None:
+    try:
+        return folder.read_metrics()
+    except FileNotFoundError:
+        return None
+
+
+def families(everyone: Sequence[Participant]) -> list[Family]:
+    """Participants with the same settings but the seed together, in the order of their first members."""
+    groups: dict[str, list[Participant]] = {}
+    for each in everyone:
+        key = each.name if each.path is None else replace(each.config, seed=0).to_json()
+        groups.setdefault(key, []).append(each)
+    short = [family_name(members) for members in groups.values()]
+    names = [
+        name if short.count(name) == 1 else members[0].name
+        for name, members in zip(short, groups.values(), strict=True)
+    ]
+    return [Family(name, tuple(members)) for name, members in zip(names, groups.values(), strict=True)]
+
+
+def family_name(members: Sequence[Participant]) -> str:
+    """The first member's name without its seed."""
+    return members[0].name.removesuffix(f"-{members[0].config.seed}")
+
+
+def chiefs(every: Sequence[Family]) -> list[Family]:
+    """The families that are looked at closely: the LSTM and the feedforward one with most seeds, else the first two."""
+    found = [
+        max((family for family in every if family.controller == controller), key=lambda family: len(family.members))
+        for controller in CHIEFS
+        if any(family.controller == controller for family in every)
+    ]
+    return found or list(every[:2])

@@ -1,0 +1,81 @@
+"""Work in stages whose results are files, so that it goes on where it stopped.
+
+A stage is done if its files are there and were made from the same inputs: `stages.json` in the folder keeps a
+fingerprint of the inputs for each. Files are made in a folder of their own and moved when they are whole, so a kill at
+any moment leaves whole files only, and no record of a stage that is not done.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from gnomon.records.runs import write_text
+
+PACKAGE = Path(__file__).parents[1]
+
+
+class Stages:
+    """What has been made in a folder, and from what."""
+
+    def __init__(self, folder: Path, report: Callable[[str], None] = lambda line: None) -> None:
+        """report: is told about every stage, in one line."""
+        self.folder, self.report = folder, report
+        self.made: list[str] = []  # the stages that had to be made, in this order
+        self._record = folder / "stages.json"
+        try:
+            self._done: dict[str, str] = json.loads(self._record.read_text())
+        except (OSError, ValueError):  # none yet, or not ours: everything is made anew
+            self._done = {}
+
+    def run(self, name: str, inputs: Any, outputs: Sequence[str], make: Callable[[Path], None]) -> str:
+        """Have `make` write the outputs (paths within the folder it is given) unless they are done.
+
+        Returns the fingerprint of the inputs (anything JSON can hold), an input of the stages that read the outputs.
+        """
+        print_ = fingerprint(name, inputs)
+        if self._done.get(name) == print_ and all((self.folder / output).exists() for output in outputs):
+            return print_
+        self.report(name)
+        # Forgotten before it is made: a kill between moving and recording must not pass new files off as old ones.
+        if self._done.pop(name, None) is not None:
+            self._save()
+        part = self.folder / ".part"
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        try:
+            make(part)
+            for output in outputs:
+                (self.folder / output).parent.mkdir(parents=True, exist_ok=True)
+                (part / output).replace(self.folder / output)
+        finally:
+            shutil.rmtree(part, ignore_errors=True)
+        self._done[name] = print_
+        self._save()
+        self.made.append(name)
+        return print_
+
+    def _save(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        write_text(self._record, json.dumps(self._done, indent=1, sort_keys=True))
+
+
+def fingerprint(*inputs: Any) -> str:
+    """A short hash of anything JSON can hold."""
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def file_fingerprint(paths: Iterable[Path]) -> str:
+    """A hash of what the files hold."""
+    return fingerprint([hashlib.sha256(path.read_bytes()).hexdigest() for path in paths])
+
+
+@cache
+def code(*packages: str) -> str:
+    """A hash of the version and the sources of these parts of gnomon: a stage is redone when its code has changed."""
+    sources = [path for package in packages for path in sorted((PACKAGE / package).rglob("*.py"))]
+    return fingerprint(version("gnomon"), file_fingerprint(sources))
