@@ -5,15 +5,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-from small_run import CONFIG, FRAMES_PER_ROUND
+from small_run import CONFIG
 
 from gnomon.cli import main
 from gnomon.commands import reproduce as reproduce_module
 from gnomon.commands import sweep as sweep_module
 from gnomon.learn import agents
-from gnomon.learn.training import Limits, start
+from gnomon.learn.training import start
 from gnomon.records.runs import RunFolder
-from gnomon.report import participants
+from gnomon.report import gallery, participants, study
 
 Captured = pytest.CaptureFixture[str]
 
@@ -29,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a run."""
     trainer = start(CONFIG, tmp_path_factory.mktemp("runs") / "small")
-    trainer.run(Limits(frames=FRAMES_PER_ROUND))
+    trainer.save()
     return trainer.folder.path
 
 
@@ -43,9 +43,9 @@ def complaint(capsys: Captured, *arguments: str) -> str:
 
 
 def test_a_report_says_what_it_does_and_where_the_page_is(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    from gnomon.report import gallery
-
-    monkeypatch.setattr(gallery, "save", lambda figure, path: write_pictures(path))  # drawing is tested elsewhere
+    # Drawing and fitting are tested elsewhere.
+    monkeypatch.setattr(study, "compare", no_fit)
+    monkeypatch.setattr(gallery, "save", lambda figure, path: write_pictures(path))
     assert main(["report", "perfect", "--trials", "100", "--out", "mine"]) == 0
     printed = capsys.readouterr().out
     assert "s  trials of perfect\n" in printed
@@ -54,8 +54,13 @@ def test_a_report_says_what_it_does_and_where_the_page_is(capsys: Captured, monk
     html = Path("mine/index.html").read_text()
     assert "gnomon report perfect --out mine --trials 100 --seed 1" in html
     assert "Perfect learned the task: 100\N{NO-BREAK SPACE}% of trials within the tolerance" in html
+    assert "Not done for perfect: left out, for once." in html
     assert main(["report", "perfect", "--trials", "100", "--out", "mine"]) == 0
     assert [line.split("s  ")[1] for line in capsys.readouterr().out.splitlines()[:-1]] == ["page"]
+
+
+def no_fit(*_: object, **__: object) -> None:
+    raise ValueError("left out, for once")
 
 
 def write_pictures(path: Path) -> None:
@@ -102,14 +107,13 @@ def test_reproduce_without_agents_says_what_to_do(
 def test_reproduce_takes_the_shipped_agents_in_the_order_of_the_paper(
     here: Path, small: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    agents.publish_agent(small, here / "shipped" / "b-0")
     for name, agent in {
         "a-0": {"controller": "feedforward", "units": 128},
         "b-0": {"controller": "lstm", "units": 128},
         "c-0": {"controller": "lstm", "units": 32},
         "d-0": {"controller": "rnn", "units": 128},
     }.items():
-        shutil.copytree(here / "shipped" / "b-0", here / "shipped" / name, dirs_exist_ok=True)
+        agents.publish_agent(small, here / "shipped" / name)
         path = here / "shipped" / name / "config.json"
         config = json.loads(path.read_text())
         path.write_text(json.dumps(config | {"agent": config["agent"] | agent}))

@@ -16,6 +16,7 @@ from gnomon.learn import learner as learner_module
 from gnomon.learn.actor import Actor, Unroll
 from gnomon.learn.config import LearningConfig
 from gnomon.learn.learner import Learner, NotFiniteError
+from gnomon.learn.schedule import Rates, Standing, rates
 
 
 def acted(actor: Actor, unrolls: int = 3, seed: int = 0) -> Unroll:
@@ -35,6 +36,10 @@ def acted(actor: Actor, unrolls: int = 3, seed: int = 0) -> Unroll:
 
 def build_learner(actor: Actor, config: LearningConfig) -> Learner:
     return Learner(actor.agent, actor.eye, config, torch.Generator().manual_seed(0))
+
+
+def at_start(learner: Learner) -> Rates:
+    return rates(learner.config, Standing())
 
 
 def copy_weights(agent: Agent) -> dict[str, Tensor]:
@@ -102,14 +107,13 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     batches = 3 if vision_every == 1 else 4
     actor = small_actor(controller, lanes=3 * batches, length=6, dtype=torch.float64)
     unroll = acted(actor)
-    # Half way through the schedule, which is the second half of the run; both norms get clipped.
+    # Both norms get clipped.
     config = replace(
-        LEARNING, batch=3, vision_every=vision_every, frames=1_000, learning_rate=0.02, vision_learning_rate=0.01,
-        final_learning_rate=0.5, entropy_cost=0.4, final_entropy_cost=0.1, value_cost=0.7, clip_norm=2.0,
+        LEARNING, batch=3, vision_every=vision_every, value_cost=0.7, clip_norm=2.0
     )  # fmt: skip
     plain = copy.deepcopy(actor.agent)
     learner = build_learner(actor, config)
-    learner.learn(unroll, frames=750)
+    learner.learn(unroll, Rates(learning=0.015, vision=0.0075, entropy=0.2, strict=0.0))
     assert learner.updates == batches
 
     vision = list(plain.vision.parameters())
@@ -119,9 +123,9 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     for number, lanes in enumerate(order.split(3), start=1):
         loss = plain_loss(plain, actor.laboratory.render, unroll.select(lanes), config, entropy_cost=0.2)
         loss.backward()
-        adam.step(0.75 * 0.02)
+        adam.step(0.015)
         if number % vision_every == 0:
-            vision_adam.step(0.75 * 0.01)
+            vision_adam.step(0.0075)
     for name, expected in plain.state_dict().items():
         torch.testing.assert_close(actor.agent.state_dict()[name], expected, rtol=1e-5, atol=1e-6)
 
@@ -135,7 +139,7 @@ def test_dedup_changes_nothing_but_the_work(controller: str) -> None:
         actor.eye = type(actor.eye)(actor.agent, actor.eye.render, actor.laboratory.observations, dedup)
         config = replace(LEARNING, batch=12, dedup=dedup, clip_norm=1e9)
         learner = build_learner(actor, config)
-        looked_at.append(learner.learn(unroll, frames=0)["distinct"])
+        looked_at.append(learner.learn(unroll, at_start(learner))["distinct"])
         # After Adam's first step its mean is a tenth of the gradient.
         moments.append({name: t for name, t in learner.state_dict()[0].items() if name.endswith("exp_avg")})
     assert looked_at[0] < looked_at[1] == 11 * 12
@@ -152,7 +156,7 @@ def test_a_frozen_controller_stays_while_vision_and_heads_learn() -> None:
     learner = build_learner(actor, replace(LEARNING, batch=6))
     before = copy_weights(actor.agent)
     for seed in range(2):
-        learner.learn(acted_without_moving(actor, seed), frames=0)
+        learner.learn(acted_without_moving(actor, seed), at_start(learner))
     for name, tensor in actor.agent.state_dict().items():
         assert torch.equal(tensor, before[name]) == name.startswith("controller."), name
 
@@ -167,7 +171,7 @@ def test_actors_see_with_the_new_weights_at_once(vision_every: int) -> None:
     """Whether or not vision has learned: no drive of the old controller is left in the eye's table."""
     actor = small_actor("lstm", lanes=8, length=6)
     learner = build_learner(actor, replace(LEARNING, batch=8, vision_every=vision_every, learning_rate=0.05))
-    learner.learn(acted_without_moving(actor, seed=0), frames=0)
+    learner.learn(acted_without_moving(actor, seed=0), at_start(learner))
     assert learner.at_rest == (vision_every == 1)
     unroll = actor.unroll()
     with torch.no_grad():
@@ -200,7 +204,7 @@ def test_leftovers_wait_and_no_trajectory_is_lost_or_used_twice() -> None:
         names = turn * 25 + torch.arange(25)  # each trajectory goes by its first reward
         unroll = replace(unroll, reward=torch.cat([names[None].float(), unroll.reward[1:]]))
         made |= {int(name): unroll.select(torch.tensor([lane])) for lane, name in enumerate(names)}
-        learner.learn(unroll, frames=0)
+        learner.learn(unroll, at_start(learner))
         waiting = learner.waiting.lanes if learner.waiting is not None else 0
         assert waiting == len(made) % 4
         if turn == 4:  # a resumed learner has the same trajectories waiting
@@ -222,56 +226,52 @@ def test_batches_grow_while_rewards_are_rare() -> None:
         unroll = actor.unroll()
         reward = torch.zeros_like(unroll.reward)
         reward[1, : rewards // 2] = 2.0
-        sizes.append(learner.learn(replace(unroll, reward=reward), frames=0)["batch"])
+        sizes.append(learner.learn(replace(unroll, reward=reward), at_start(learner))["batch"])
         mean = 0.9 * mean + 0.1 * rewards / 25
         expected.append(next(size for size in (4, 8, 16) if size * mean >= 3.0 or size == 16))
     assert sizes == expected
     assert set(sizes) == {4, 8, 16}
     always = build_learner(actor, replace(LEARNING, batch=4))
-    assert always.learn(actor.unroll(), frames=0)["batch"] == 4
+    assert always.learn(actor.unroll(), at_start(always))["batch"] == 4
 
 
 def test_a_round_too_small_for_a_batch_only_waits() -> None:
     actor = small_actor("lstm", lanes=6, length=3)
     learner = build_learner(actor, replace(LEARNING, batch=10))
     before = copy_weights(actor.agent)
-    metrics = learner.learn(actor.unroll(), frames=0)
+    metrics = learner.learn(actor.unroll(), at_start(learner))
     assert (metrics["batch"], learner.updates) == (10, 0)
     assert "entropy" not in metrics
     assert all(torch.equal(tensor, before[name]) for name, tensor in actor.agent.state_dict().items())
-    learner.learn(actor.unroll(), frames=0)
+    learner.learn(actor.unroll(), at_start(learner))
     assert learner.updates == 1
     assert learner.waiting is not None
     assert learner.waiting.lanes == 2
 
 
-# Schedules.
+# Vision that stays as it is.
 
 
-@pytest.mark.parametrize(
-    ("frames", "success", "share"),
-    [
-        (0, 0.0, 1.0), (500, 0.0, 1.0), (750, 0.0, 0.625), (1_000, 0.0, 0.25), (5_000, 0.0, 0.25),
-        (0, 0.4, 1.0), (0, 0.55, 0.6), (0, 0.7, 0.2), (0, 1.0, 0.2), (1_000, 1.0, 0.05),
-    ],
-)  # fmt: skip
-def test_learning_rates_fall_in_the_second_half_and_with_success(frames: int, success: float, share: float) -> None:
-    actor = small_actor("feedforward", lanes=2, length=2)
-    rates = {"learning_rate": 1e-3, "vision_learning_rate": 4e-3, "final_learning_rate": 0.25}
-    learner = build_learner(actor, replace(LEARNING, batch=2, frames=1_000, careful_learning_rate=0.2, **rates))
-    learner.learn(actor.unroll(), frames, success)
-    assert learner.optimiser.param_groups[0]["lr"] == pytest.approx(1e-3 * share)
-    assert learner.vision_optimiser.param_groups[0]["lr"] == pytest.approx(4e-3 * share)
+@pytest.mark.parametrize("dedup", [True, False])
+def test_without_a_rate_vision_stays_and_the_rest_learns_as_before(dedup: bool) -> None:
+    actor = small_actor("lstm", lanes=4, length=5)
+    learner = build_learner(actor, replace(LEARNING, batch=4, dedup=dedup))
+    learning = at_start(learner)
+    before = copy_weights(actor.agent)
+    unroll = actor.unroll()
+    twin_actor = small_actor("lstm", lanes=4, length=5)
+    twin = build_learner(twin_actor, replace(LEARNING, batch=4, dedup=dedup))
+    twin.learn(twin_actor.unroll(), learning)
 
-
-@pytest.mark.parametrize(
-    ("first", "final", "half"), [(0.04, 0.01, 0.02), (0.04, None, 0.04), (0.04, 0.0, 0.02), (0.0, 0.04, 0.02)]
-)
-def test_the_entropy_cost_goes_from_first_to_final(first: float, final: float | None, half: float) -> None:
-    actor = small_actor("feedforward", lanes=1, length=1)
-    learner = build_learner(actor, replace(LEARNING, entropy_cost=first, final_entropy_cost=final))
-    ends = (learner.entropy_cost(0.0), learner.entropy_cost(0.5), learner.entropy_cost(1.0))
-    assert ends == pytest.approx((first, half, first if final is None else final))
+    learner.learn(unroll, replace(learning, vision=0.0))
+    assert learner.at_rest
+    after = actor.agent.state_dict()
+    for name, tensor in after.items():
+        if name.startswith("vision."):
+            assert torch.equal(tensor, before[name]), name
+        else:  # the same update, but for the last bits of what is seen in other portions
+            torch.testing.assert_close(tensor, twin_actor.agent.state_dict()[name], rtol=1e-4, atol=1e-5)
+    assert any(not torch.equal(after[name], before[name]) for name in after)
 
 
 # What is not a number.
@@ -285,7 +285,7 @@ def test_a_loss_that_is_not_finite_leaves_the_weights_alone(reward: float) -> No
     unroll.reward[2, 1] = reward
     before = copy_weights(actor.agent)
     with pytest.raises(NotFiniteError, match="after 0 updates"):
-        learner.learn(unroll, frames=0)
+        learner.learn(unroll, at_start(learner))
     assert all(torch.equal(tensor, before[name]) for name, tensor in actor.agent.state_dict().items())
 
 
@@ -300,6 +300,6 @@ def test_a_gradient_of_vision_that_is_not_finite_leaves_vision_alone(monkeypatch
     monkeypatch.setattr(learner_module, "learn_to_see", overflow)
     before = copy_weights(actor.agent)
     with pytest.raises(NotFiniteError, match="gradient's norm is inf"):
-        learner.learn(actor.unroll(), frames=0)
+        learner.learn(actor.unroll(), at_start(learner))
     for name, tensor in actor.agent.vision.state_dict().items():
         assert torch.equal(tensor, before[f"vision.{name}"]), name

@@ -88,8 +88,14 @@ class Eye:
         with torch.no_grad():
             self._meet(expected.nonzero().squeeze(1))
 
+    def look_ahead(self) -> None:
+        """Fill the table with every observation there is: call it when vision will not change any more."""
+        if not self._known.all():
+            self._used.fill_(True)
+            self.forget()
+
     def state_dict(self) -> dict[str, Tensor]:
-        """Which observations the table holds; to be saved right after `forget`.
+        """Which observations the table holds; to be saved right after `forget`, or when it holds all.
 
         Later, a table filled in other portions may differ in its last bits.
         """

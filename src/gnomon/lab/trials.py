@@ -20,7 +20,7 @@ NO_PRODUCTION = -1
 # What `Trials` keeps of each lane from frame to frame; `state_dict` saves it.
 LANE_STATE = (
     "picture", "due", "running", "hover", "away", "off", "episode", "trial", "episode_start", "trial_start",
-    "drawn", "tolerance", "level", "successes", "production", "extra_pause",
+    "drawn", "tolerance", "level", "first_level", "successes", "production", "extra_pause",
 )  # fmt: skip
 
 
@@ -85,6 +85,7 @@ class Trials:
         tolerance   float64, how far a response may be off and still be rewarded, in frames
         away        frames since the gaze was last on the centre of the cross
         level       [levels, lanes] step of the curriculum, one for each interval
+        first_level step at which a lane's episodes begin, 0 unless it is judged strictly
         successes   [levels, lanes] rewards at that step
         production  the response's interval in frames
         extra_pause frames added to the coming pause
@@ -109,6 +110,7 @@ class Trials:
         self.due = integers(1 + len(task.events))
         self.drawn = integers(len(task.conditions))
         self.level, self.successes = integers(task.levels), integers(task.levels)
+        self.first_level = integers()
         self.running = torch.zeros(lanes, dtype=torch.bool, device=self.device)
         self.tolerance = torch.zeros(lanes, dtype=torch.float64, device=self.device)
         self._rows: list[tuple[Tensor, Tensor]] = []
@@ -220,10 +222,22 @@ class Trials:
         self.running[lanes] = False
         for counter in (self.hover, self.away, self.off, self.trial, self.extra_pause):
             counter[lanes] = 0
-        self.level[:, lanes] = 0
+        self.level[:, lanes] = self.first_level[lanes]
         self.successes[:, lanes] = 0
         self.episode[lanes] += 1
         self.episode_start[lanes] = self.now + 1
+
+    def judge_strictly(self, lanes: int) -> None:
+        """In the first so many lanes, judge by the tightest tolerance from the next trial on; in the others, as usual.
+
+        Lanes that change begin their curriculum anew. This shapes the reward: it is for training only.
+        """
+        first = torch.zeros_like(self.first_level)
+        first[:lanes] = self.task.tolerance_steps - 1
+        changed = (first != self.first_level).nonzero().squeeze(1)
+        self.first_level = first
+        self.level[:, changed] = first[changed]
+        self.successes[:, changed] = 0
 
     def stagger(self, generator: torch.Generator) -> None:
         """Put each lane at a random point of its episode, by frames and by trials, as if long running."""

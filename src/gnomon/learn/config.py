@@ -16,7 +16,7 @@ from gnomon.lab.tasks import TASKS, ReadySetGo, Task
 
 @dataclass(frozen=True)
 class LearningConfig:
-    """How the agent learns. Losses are sums over a batch; schedules run over the second half of `frames`."""
+    """How the agent learns. Losses are sums over a batch; `gnomon.learn.schedule` says what changes when."""
 
     lanes: int = 512
     """Subjects that act at once."""
@@ -32,8 +32,8 @@ class LearningConfig:
     """Discount per frame."""
     entropy_cost: float = 0.01
     """Weight of the policy's entropy (nats, summed over frames) at the start."""
-    final_entropy_cost: float | None = None
-    """Weight of the entropy at the end of the schedule; none keeps it."""
+    final_entropy_cost: float | None = 0.003
+    """Weight of the entropy when the mastered task has been polished; none keeps it."""
     value_cost: float = 0.5
     """Weight of the value loss."""
     horizon: int | None = None
@@ -42,10 +42,16 @@ class LearningConfig:
     """Adam's step for the controller and the heads, at the start."""
     vision_learning_rate: float = 1e-3
     """Adam's step for vision, at the start."""
-    final_learning_rate: float = 1.0
-    """Share of both learning rates that is left at the end of the schedule."""
-    careful_learning_rate: float = 0.1
-    """Share of both learning rates that is left when most trials (70 %) are rewarded; they fall from 40 % on."""
+    vision_frames: int = 3_000_000
+    """Frames during which vision learns; then it stays as it is, and the rest learns on firm ground, and faster."""
+    final_learning_rate: float = 0.05
+    """Share of both learning rates that is left at the end of the run; they fall to it over its second half."""
+    careful_learning_rate: float = 0.05
+    """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
+    mastery: float = 0.85
+    """Share of rewarded trials at which the task counts as mastered; above 1 for never. Polishing begins."""
+    polish_frames: int = 4_000_000
+    """Frames of polishing over which the entropy's weight falls, and trials come to be judged strictly."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Adam's memory of the gradient and of its square, per update."""
     adam_epsilon: float = 1e-4
@@ -53,7 +59,7 @@ class LearningConfig:
     clip_norm: float = 40.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
     frames: int = 40_000_000
-    """Length of the run unless it is limited otherwise. What has a final value falls to it in the second half."""
+    """Length of the run unless it is limited otherwise."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
     dedup: bool = True
@@ -62,11 +68,11 @@ class LearningConfig:
     """Where to compute: cpu, cuda, cuda:1, ..."""
 
     def __post_init__(self) -> None:
-        for name in ("lanes", "unroll", "batch", "vision_every", "frames"):
+        for name in ("lanes", "unroll", "batch", "vision_every", "vision_frames", "polish_frames", "frames"):
             positive(self, name, at_least=1)
         for name in ("learning_rate", "vision_learning_rate", "adam_epsilon", "clip_norm"):
             positive(self, name)
-        for name in ("rewards_per_batch", "entropy_cost", "final_entropy_cost", "value_cost"):
+        for name in ("mastery", "rewards_per_batch", "entropy_cost", "final_entropy_cost", "value_cost"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise ValueError(f"{name} is {value}; it must be a number of at least 0")

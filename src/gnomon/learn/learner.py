@@ -21,8 +21,8 @@ from gnomon.learn.actor import Unroll
 from gnomon.learn.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 from gnomon.learn.config import LearningConfig
 from gnomon.learn.losses import impala_loss
+from gnomon.learn.schedule import Rates
 
-CAREFUL_FROM, CAREFUL_TO = 0.4, 0.7  # shares of rewarded trials between which the learning rates fall
 REWARD_MEMORY = 0.9  # of the running mean reward per trajectory, per round
 
 
@@ -52,13 +52,12 @@ class Learner:
         self._seen: list[tuple[Tensor, Tensor]] = []  # ids [N] and gradients [N, F] that vision has yet to learn from
         self.seconds: dict[str, float] = defaultdict(float)  # spent in "vision" and "controller", for benchmarks
 
-    def learn(self, unroll: Unroll, frames: int, success: float = 0.0) -> dict[str, float]:
-        """Learn from a round of unrolls, and return the metrics' means over its batches.
-
-        `frames` of the run have been acted so far, and lately this share of trials was a `success`.
-        """
-        progress = min(1.0, max(0.0, 2 * frames / self.config.frames - 1))  # through the second half
-        self._schedule(progress, success)
+    def learn(self, unroll: Unroll, rates: Rates) -> dict[str, float]:
+        """Learn from a round of unrolls, and return the metrics' means over its batches."""
+        self.optimiser.param_groups[0]["lr"] = rates.learning
+        self.vision_optimiser.param_groups[0]["lr"] = rates.vision
+        if not rates.vision:
+            self.eye.look_ahead()
         size = self._batch_size(unroll)
         unroll = unroll if self.waiting is None else Unroll.join([self.waiting, unroll])
         order = torch.randperm(unroll.lanes, generator=self.generator).to(unroll.ids.device)
@@ -66,32 +65,32 @@ class Learner:
         left_over = order[len(batches) * size :]
         self.waiting = unroll.select(left_over) if len(left_over) else None
 
-        metrics = [self._learn_batch(unroll.select(lanes), progress) for lanes in batches]
-        rate = self.optimiser.param_groups[0]["lr"]
-        return means(metrics) | {"batch": size, "learning_rate": rate}
+        metrics = [self._learn_batch(unroll.select(lanes), rates) for lanes in batches]
+        return means(metrics) | {"batch": size, "learning_rate": rates.learning, "entropy_cost": rates.entropy}
 
     @property
     def at_rest(self) -> bool:
         """Whether vision has learned from everything so far. Only then may a run be saved: see `Eye`."""
         return not self._seen
 
-    def _learn_batch(self, unroll: Unroll, progress: float) -> dict[str, Tensor]:
+    def _learn_batch(self, unroll: Unroll, rates: Rates) -> dict[str, Tensor]:
         """One update of the controller and the heads; every few of them, one of vision."""
-        config, graph = self.config, None
+        config, graph, seeing = self.config, None, rates.vision > 0
         with self._timed("vision"):
             distinct, places = distinct_ids(unroll.ids, config.dedup)
-            if config.dedup or config.vision_every > 1:
-                features = self.eye.features(distinct).requires_grad_()
+            if config.dedup or config.vision_every > 1 or not seeing:
+                features = self.eye.features(distinct).requires_grad_(seeing)
             else:  # nothing to look up and nothing to sum: the plain way, forward and backward once
                 graph = look_with_gradient(self.agent, self.eye.render, distinct)
                 features = graph.detach().requires_grad_()
         with self._timed("controller"):
-            loss, metrics = self.loss(unroll, features, places, progress)
+            loss, metrics = self.loss(unroll, features, places, rates.entropy)
             loss.backward()
             metrics["gradient_norm"] = self._step(self.optimiser)
             self.updates += 1
             self.eye.forget_drive()
-        assert features.grad is not None
+        if features.grad is None:  # vision stays as it is
+            return metrics
         with self._timed("vision"):
             if graph is not None:
                 graph.backward(features.grad)
@@ -118,7 +117,7 @@ class Learner:
         return {"vision_gradient_norm": norm, "distinct": torch.tensor(distinct)}
 
     def loss(
-        self, unroll: Unroll, features: Tensor, places: Tensor, progress: float
+        self, unroll: Unroll, features: Tensor, places: Tensor, entropy_cost: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a batch; features [N, F] of its observations, places [T + 1, B] of each frame's among them."""
         config = self.config
@@ -133,25 +132,10 @@ class Learner:
             unroll.action,
             unroll.reward,
             config.discount * (~unroll.end),
-            entropy_cost=self.entropy_cost(progress),
+            entropy_cost=entropy_cost,
             value_cost=config.value_cost,
             horizon=config.horizon,
         )
-
-    def entropy_cost(self, progress: float) -> float:
-        """From the first to the final weight in equal ratios (a zero at either end: in equal steps)."""
-        first, final = self.config.entropy_cost, self.config.final_entropy_cost
-        if final is None:
-            return first
-        return first * (final / first) ** progress if first * final else first + (final - first) * progress
-
-    def _schedule(self, progress: float, success: float) -> None:
-        care = min(1.0, max(0.0, (success - CAREFUL_FROM) / (CAREFUL_TO - CAREFUL_FROM)))
-        share = (1 - (1 - self.config.final_learning_rate) * progress) * (
-            1 - (1 - self.config.careful_learning_rate) * care
-        )
-        self.optimiser.param_groups[0]["lr"] = self.config.learning_rate * share
-        self.vision_optimiser.param_groups[0]["lr"] = self.config.vision_learning_rate * share
 
     def _step(self, optimiser: torch.optim.Optimizer) -> Tensor:
         """Clip, check, step; returns the gradient's norm before clipping."""

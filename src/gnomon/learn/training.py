@@ -22,8 +22,9 @@ from gnomon.learn.actor import Actor
 from gnomon.learn.checkpoint import Checkpoint, nest, newest_checkpoint, unnest, write_checkpoint
 from gnomon.learn.config import RunConfig, read_config
 from gnomon.learn.learner import Learner, NotFiniteError, means
+from gnomon.learn.schedule import Standing, rates
+from gnomon.learn.source import OwnLanes, Source
 from gnomon.records.runs import RunFolder
-from gnomon.records.trials import take_trials
 
 LOG_ROUNDS = 10  # rounds between two lines of metrics
 CHECKPOINT_MINUTES = 2.0
@@ -53,31 +54,25 @@ class Limits:
 class Trainer:
     """Laboratory, actor and learner of one run, and its folder."""
 
-    def __init__(self, config: RunConfig, folder: RunFolder) -> None:
+    def __init__(
+        self, config: RunConfig, folder: RunFolder, acting: "Callable[[Trainer], Source] | None" = None
+    ) -> None:
+        """acting: who acts; by default this process's own lanes."""
         self.config, self.folder = config, folder
-        learning, device = config.learning, usable_device(config.learning.device)
-        self.laboratory = Laboratory(
-            config.task,
-            config.optics,
-            lanes=learning.lanes,
-            seed=stream(config.seed, "laboratory"),
-            stagger=learning.stagger,
-            device=device,
-        )
-        self.agent = build_agent(config, self.laboratory).to(device)
-        acting = torch.Generator(device).manual_seed(stream(config.seed, "actions"))
+        self.actor = build_actor(config)
+        self.laboratory, self.agent = self.actor.laboratory, self.actor.agent
         shuffling = torch.Generator().manual_seed(stream(config.seed, "batches"))
-        eye = Eye(self.agent, self.laboratory.render, self.laboratory.observations, learning.dedup)
-        self.actor = Actor(self.laboratory, self.agent, eye, acting, length=learning.unroll)
-        self.learner = Learner(self.agent, eye, learning, shuffling)
+        self.learner = Learner(self.agent, self.actor.eye, config.learning, shuffling)
         self.rounds, self.frames, self.number = 0, 0, 0
         self.minutes, self.frames_before = 0.0, 0  # of training before this process
-        self.success = 0.0  # running share of rewarded trials
+        self.success, self.best = 0.0, 0.0  # running share of rewarded trials, and the largest so far
+        self.mastered: int | None = None  # frame at which it reached `mastery`
         self._started = time.monotonic()
         self._trials: list[pl.DataFrame] = []  # since the last checkpoint
         self._metrics: list[dict[str, Any]] = []  # lines since the last checkpoint
         self._gathered: list[dict[str, Any]] = []  # rounds since the last line
         self._recent = Recent()
+        self.source: Source = OwnLanes(self.actor) if acting is None else acting(self)
 
     # One round.
 
@@ -85,19 +80,27 @@ class Trainer:
         """Act and learn in turns until vision has learned, too; returns the metrics, averaged over updates."""
         turns: list[dict[str, float]] = []
         rewards, frames, updates = 0.0, 0, self.learner.updates
+        now = rates(self.config.learning, self.standing)
         # An unroll may do no more than wait for a batch; only after vision has learned is the eye's table fresh.
         while self.learner.updates == updates or not self.learner.at_rest:
-            unroll = self.actor.unroll()
+            unroll = self.source.unroll(now.strict)
             self.frames += unroll.frames
-            turns.append(self.learner.learn(unroll, self.frames, self.success))
+            turns.append(self.learner.learn(unroll, now) | self.source.metrics())
             rewards, frames = rewards + float(unroll.reward.sum()), frames + unroll.frames
         self.rounds += 1
-        trials = take_trials(self.laboratory.trials)
+        trials = self.source.take_trials()
         self._trials.append(trials)
         self._recent.add(trials)
         if len(trials):
             self.success += (1 - SUCCESS_MEMORY) * (rewarded_share(trials) - self.success)
-        return means(turns) | {"reward_rate": 1000 * rewards / frames}
+            self.best = max(self.best, self.success)
+        if self.mastered is None and self.best >= self.config.learning.mastery:
+            self.mastered = self.frames
+        return means(turns) | {"reward_rate": 1000 * rewards / frames, "strict": now.strict}
+
+    @property
+    def standing(self) -> Standing:
+        return Standing(self.frames, self.best, self.mastered)
 
     @property
     def minutes_trained(self) -> float:
@@ -161,6 +164,7 @@ class Trainer:
         """Metrics of these rounds, averaged, with counters and scores."""
         counters = {"round": self.rounds, "frames": self.frames, "updates": self.learner.updates}
         counters["minutes"] = self.minutes_trained
+        counters |= self.source.counters()
         return counters | means(gathered) | self._recent.scores()
 
     def _log(self, row: dict[str, Any], curves: SummaryWriter) -> None:
@@ -178,17 +182,18 @@ class Trainer:
     def save(self) -> None:
         """Write trials, metrics and a checkpoint."""
         self.number += 1
-        trials, self._trials = pl.concat([*self._trials, take_trials(self.laboratory.trials)]), []
+        trials, self._trials = pl.concat([*self._trials, self.source.take_trials()]), []
         self.folder.write_trials(self.number, trials)
         self.folder.append_metrics(self._metrics)
         self._metrics = []
         learner, counters = self.learner.state_dict()
         tensors = (
-            nest("agent", self.agent.state_dict()) | nest("actor", self.actor.state_dict()) | nest("learner", learner)
+            nest("agent", self.agent.state_dict()) | nest("actor", self.source.state_dict()) | nest("learner", learner)
         )
         tensors |= nest("recent", self._recent.state_dict())
         progress = {"rounds": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
-        progress |= {"success": self.success, "gathered": self._gathered, "learner": counters}
+        progress |= {"success": self.success, "best": self.best, "mastered": self.mastered}
+        progress |= {"gathered": self._gathered, "learner": counters}
         write_checkpoint(self.folder.checkpoints, Checkpoint(self.number, tensors, progress))
         self._status("running")
 
@@ -204,12 +209,13 @@ class Trainer:
             return []
         tensors, counters = checkpoint.tensors, checkpoint.counters
         self.agent.load_state_dict(unnest("agent", tensors))
-        self.actor.load_state_dict(unnest("actor", tensors))
+        self.source.load_state_dict(unnest("actor", tensors))
         self.learner.load_state_dict(unnest("learner", tensors), counters["learner"])
         self._recent.load_state_dict(unnest("recent", tensors))
         self.number, self.rounds, self.frames = checkpoint.number, counters["rounds"], counters["frames"]
         self.minutes, self.frames_before = counters["minutes"], self.frames
         self.success, self._gathered = counters["success"], counters["gathered"]
+        self.best, self.mastered = counters["best"], counters["mastered"]
         self.folder.cut_back(self.number, self.rounds)
         return complaints
 
@@ -275,6 +281,26 @@ def usable_device(name: str) -> torch.device:
     return device
 
 
+def build_actor(config: RunConfig, name: str = "") -> Actor:
+    """Lanes, an agent with the run's first weights, its eye, and the actor that has them all.
+
+    The name gives an actor beside the run's first one random numbers of its own.
+    """
+    learning, device = config.learning, usable_device(config.learning.device)
+    laboratory = Laboratory(
+        config.task,
+        config.optics,
+        lanes=learning.lanes,
+        seed=stream(config.seed, f"laboratory{name}"),
+        stagger=learning.stagger,
+        device=device,
+    )
+    agent = build_agent(config, laboratory).to(device)
+    drawing = torch.Generator(device).manual_seed(stream(config.seed, f"actions{name}"))
+    eye = Eye(agent, laboratory.render, laboratory.observations, learning.dedup)
+    return Actor(laboratory, agent, eye, drawing, length=learning.unroll)
+
+
 def build_agent(config: RunConfig, laboratory: Laboratory) -> Agent:
     """The run's agent, with its first weights."""
     generator = torch.Generator().manual_seed(stream(config.seed, "weights"))
@@ -299,18 +325,18 @@ def patient_interrupts() -> Iterator[list[bool]]:
             signal.signal(number, handler)
 
 
-def start(config: RunConfig, path: Path) -> Trainer:
+def start(config: RunConfig, path: Path, acting: Callable[[Trainer], Source] | None = None) -> Trainer:
     """A new run in a new folder."""
     folder = RunFolder(path)
-    trainer = Trainer(config, folder)
+    trainer = Trainer(config, folder, acting)
     folder.create(config.to_json())
     return trainer
 
 
-def resume(path: Path) -> tuple[Trainer, list[str]]:
+def resume(path: Path, acting: Callable[[Trainer], Source] | None = None) -> tuple[Trainer, list[str]]:
     """The run in this folder where its newest whole checkpoint left it."""
     folder = RunFolder(path)
     folder.require()
     with folder.locked():  # loading cuts the folder back to the checkpoint
-        trainer = Trainer(read_config(folder.config), folder)
+        trainer = Trainer(read_config(folder.config), folder, acting)
         return trainer, trainer.load()

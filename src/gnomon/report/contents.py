@@ -7,7 +7,7 @@ from pathlib import Path
 from gnomon.learn.experiment import settings_of
 from gnomon.records.runs import versions
 from gnomon.report import inside, sections, variability
-from gnomon.report.claims import LEARNED, Claim, claims, learned, slopes
+from gnomon.report.claims import LEARNED, Claim, claims, grows, learned, slopes
 from gnomon.report.figures.performance import words
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import VERDICTS, Page, Section, Table, write_page
@@ -91,7 +91,8 @@ def summary(study: Study, made: Sequence[Claim]) -> list[str]:
     others = [family for family in study.families if family not in study.chiefs]
     if others:
         able = [words(family.name) for family in others if learned(study.of(family))]
-        said.append(f"Of {count(len(others), 'variant')}, {len(able)} learned it: {listed(able)}.")
+        who = f"{len(able)} learned it: {listed(able)}" if able else "none learned it"
+        said.append(f"Of {count(len(others), 'variant')}, {who}.")
     tally = Counter(claim.verdict for claim in made)
     verdicts = listed([f"{tally[verdict]} {verdict}" for verdict in VERDICTS if tally[verdict]])
     said.append(f"Of {count(len(made), 'claim')} of the paper checked here: {verdicts} (the table is in section 9).")
@@ -116,9 +117,11 @@ def family_words(study: Study, family: Family) -> str:
             f"On intervals never trained the slope is {over_seeds([g.interpolated.slope for g in general])} between "
             f"the trained ones and {over_seeds([g.extrapolated.slope for g in general])} beyond them."
         )
-    spread = [each.scalar_variability.c for each in found if each.scalar_variability is not None]
-    if spread:
-        parts.append(f"Its spread grows with an exponent c of {over_seeds(spread)}.")
+    spread = [each.scalar_variability for each in found if each.scalar_variability is not None]
+    if spread and grows(spread):
+        parts.append(f"Its spread grows with the interval, with an exponent c of {over_seeds([s.c for s in spread])}.")
+    elif spread:
+        parts.append("Its spread does not grow with the interval.")
     seen = [each.population.aligned_to("ready").decoder.r2 for each in found if each.population is not None]
     moved = [each.gaze.overall[0].share_moved for each in found if each.gaze is not None]
     if seen and moved:
@@ -133,12 +136,12 @@ def family_words(study: Study, family: Family) -> str:
 
 
 def paper_versus_here(made: Sequence[Claim]) -> Section:
-    rows = tuple((claim.subject, claim.paper, claim.here, claim.verdict, claim.rule) for claim in made)
-    header = ("claim", "paper", "here", "verdict", "rule of the verdict")
+    rows = tuple((claim.subject, claim.verdict, claim.paper, claim.here, claim.rule) for claim in made)
+    header = ("claim", "verdict", "paper", "here", "rule of the verdict")
     note = "Numbers are means over seeds, ± their s.d. where there are several."
     text = (
         "Verdicts follow from the numbers by the rule in the last column; nothing here is written by hand. The paper "
-        f"has {PAPER_SEEDS} seeds of its two agents, trained on many machines and longer.",
+        f"has {PAPER_SEEDS} seeds of its two agents, trained with 200 actors.",
     )
     return Section("9. Paper versus here", text, (), (Table("Each claim", header, rows, note),))
 

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure as Drawing
 
 from gnomon.analysis.variants import Variant, Variants
 from gnomon.report.claims import LEARNED, learned, slopes
-from gnomon.report.figures.gaze import draw_mean_paths, draw_movement, draw_single_paths
+from gnomon.report.figures.gaze import PHASE_LOOKS, draw_mean_paths, draw_movement, draw_single_paths
 from gnomon.report.figures.performance import draw_learning_curves, words
 from gnomon.report.figures.units import draw_component, draw_decoder, draw_interval_key, draw_trajectories
 from gnomon.report.figures.variants import draw_variants, variants_panels
@@ -15,7 +15,7 @@ from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.sections import MOST_COLOURS, chief_panels, chief_rows, missing
 from gnomon.report.study import Findings, Study
-from gnomon.report.wording import count, listed, mean, number, over_seeds, share, shares_over_seeds
+from gnomon.report.wording import count, listed, mean, number, over_seeds, sentence, share, shares_over_seeds
 
 EVENTS = {"ready": "Ready", "set": "Set"}
 WITH_KEY = (5.9, 3.8)  # inches, of a panel with the key of the sample intervals beside it
@@ -72,9 +72,9 @@ def units(study: Study, gallery: Gallery) -> Section:
             r2 = {event: [p.aligned_to(event).decoder.r2 for p in seen] for event in EVENTS}
             first = [float(p.aligned_to("ready").explained_variance[0]) for p in seen]
             text.append(
-                f"{words(family.name)}: from its {seen[0].n_units} {seen[0].units} units, the time since Ready can be "
-                f"read with R² = {over_seeds(r2['ready'])}, that since Set with {over_seeds(r2['set'])}. Its first "
-                f"component holds {shares_over_seeds(first)} of the variance from Ready to Set."
+                f"{sentence(words(family.name))}: from its {seen[0].n_units} {seen[0].units} units, the time since "
+                f"Ready can be read with R² = {over_seeds(r2['ready'])}, that since Set with {over_seeds(r2['set'])}. "
+                f"Its first component holds {shares_over_seeds(first)} of the variance from Ready to Set."
             )
     for _, found in chief_rows(study):
         if found.population is not None:
@@ -151,7 +151,7 @@ def gaze(study: Study, gallery: Gallery) -> Section:
         moved = [each.gaze.overall[0] for each in study.of(family) if each.gaze is not None]
         if moved:
             text.append(
-                f"{words(family.name)}: between Ready and Set the gaze moves in "
+                f"{sentence(words(family.name))}: between Ready and Set the gaze moves in "
                 f"{shares_over_seeds([m.share_moved for m in moved])} of the frames, "
                 f"{over_seeds([m.travelled for m in moved], 3)} monitor widths per frame; the mean path explains "
                 f"{shares_over_seeds([m.stereotypy for m in moved])} of where it is."
@@ -161,7 +161,7 @@ def gaze(study: Study, gallery: Gallery) -> Section:
         for each in found.gaze.overall:
             rows.append(
                 (
-                    found.name, each.phase.replace("_", " ").capitalize(), number(each.travelled, 3),
+                    found.name, PHASE_LOOKS[each.phase][0], number(each.travelled, 3),
                     share(each.share_moved),
                     number(each.spread, 3), share(each.stereotypy), share(each.share_off_monitor),
                 )
@@ -221,8 +221,8 @@ def variants(study: Study, gallery: Gallery) -> Section:
         )  # fmt: skip
     able = [words(family.name) for family in study.families if learned(study.of(family))]
     text = (
-        f"{len(able)} of {count(len(study.families), 'kind')} of agent reach the criterion ({share(LEARNED)} of "
-        f"trials within the tolerance): {listed(able)}.",
+        f"{len(able)} of {count(len(study.families), 'kind')} of agent reach the criterion, {share(LEARNED)} of "
+        f"trials within the tolerance{': ' + listed(able) if able else ''}.",
     )
     header = ("agent", "seeds", "million frames", "within tolerance", "slope", "r.m.s. error, frames", "criterion")
     return Section("8. Variants", text, tuple(figures), (Table("Every agent", header, tuple(rows)),))

@@ -20,7 +20,7 @@ from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Image, Section, Table
 from gnomon.report.participants import Family
 from gnomon.report.study import Findings, Study
-from gnomon.report.wording import count, mean, number, over_seeds, share, shares_over_seeds, within
+from gnomon.report.wording import count, mean, number, over_seeds, sentence, share, shares_over_seeds, within
 
 MOST_COLOURS = 12  # agents that can be told apart in one panel
 LAST = 0.05  # share of the training that counts as its end
@@ -74,7 +74,9 @@ def missing(study: Study, analysis: str) -> tuple[str, ...]:
 def learning(study: Study, gallery: Gallery) -> Section:
     chiefs = [family for family in study.chiefs if family.name in study.learning]
     text = [learning_words(study, family) for family in chiefs]
-    text += [f"{words(f.name)}: no metrics of its training are at hand." for f in study.chiefs if f not in chiefs]
+    text += [
+        f"{sentence(words(f.name))}: no metrics of its training are at hand." for f in study.chiefs if f not in chiefs
+    ]
     figures = []
     if chiefs:
         prints = [study.prints[f"learning-{family.name}"] for family in chiefs]
@@ -115,7 +117,7 @@ def learning(study: Study, gallery: Gallery) -> Section:
                 "A short training, live",
                 "The first minutes of learning: a gaze that wanders at random is seldom rewarded, so the curve begins "
                 "near zero. The agents above were trained for longer.",
-                "not shown; its agents were trained on many machines.",
+                "not shown; its agents were trained with 200 actors.",
             )
         )
     return Section("1. Learning", tuple(text), tuple(figures))
@@ -127,8 +129,9 @@ def learning_words(study: Study, family: Family) -> str:
     frames = mean([member.frames / 1e6 for member in family.members if member.frames is not None])
     minutes = mean([member.minutes for member in family.members if member.minutes is not None])
     return (
-        f"{words(family.name)}: {count(len(family.members), 'seed')}, trained for {number(frames, 1)} million frames "
-        f"and {number(minutes, 0)} minutes on average. At the end it earned {over_seeds(end)} rewards per 1,000 frames."
+        f"{sentence(words(family.name))}: {count(len(family.members), 'seed')}, trained for {number(frames, 1)} "
+        f"million frames and {number(minutes, 0)} minutes on average. At the end it earned {over_seeds(end)} rewards "
+        "per 1,000 frames."
     )
 
 
@@ -250,7 +253,7 @@ def generalisation(study: Study, gallery: Gallery) -> Section:
         results = [each.generalisation for each in study.of(family) if each.generalisation is not None]
         if results:
             text.append(
-                f"{words(family.name)}: the slope of mean production is "
+                f"{sentence(words(family.name))}: the slope of mean production is "
                 f"{over_seeds([r.trained.slope for r in results])} on trained intervals, "
                 f"{over_seeds([r.interpolated.slope for r in results])} between them and "
                 f"{over_seeds([r.extrapolated.slope for r in results])} outside."

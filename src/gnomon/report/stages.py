@@ -76,6 +76,10 @@ def file_fingerprint(paths: Iterable[Path]) -> str:
 
 @cache
 def code(*packages: str) -> str:
-    """A hash of the version and the sources of these parts of gnomon: a stage is redone when its code has changed."""
-    sources = [path for package in packages for path in sorted((PACKAGE / package).rglob("*.py"))]
+    """A hash of the version and the sources of these parts of gnomon: a stage is redone when its code has changed.
+
+    packages: folders ("analysis") and files ("learn/actor.py").
+    """
+    places = [PACKAGE / package for package in packages]
+    sources = [file for place in places for file in ([place] if place.is_file() else sorted(place.rglob("*.py")))]
     return fingerprint(version("gnomon"), file_fingerprint(sources))

@@ -20,7 +20,7 @@ from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.sections import chief_panels, chief_rows, missing
 from gnomon.report.study import Findings, Study
-from gnomon.report.wording import listed, number, over_seeds, share, shares_over_seeds, within
+from gnomon.report.wording import listed, number, over_seeds, sentence, share, shares_over_seeds, within
 
 
 def scalar_variability(study: Study, gallery: Gallery) -> Section:
@@ -56,9 +56,9 @@ def scalar_variability(study: Study, gallery: Gallery) -> Section:
         fits = [each.scalar_variability for each in study.of(family) if each.scalar_variability is not None]
         if fits:
             text.append(
-                f"{words(family.name)}: the s.d. is {over_seeds([f.sd[0] for f in fits], 1)} frames at the shortest "
-                f"interval and {over_seeds([f.sd[-1] for f in fits], 1)} at the longest; the power law has c = "
-                f"{over_seeds([f.c for f in fits])} and explains {shares_over_seeds([f.r_squared for f in fits])} of "
+                f"{sentence(words(family.name))}: the s.d. is {over_seeds([f.sd[0] for f in fits], 1)} frames at the "
+                f"shortest interval and {over_seeds([f.sd[-1] for f in fits], 1)} at the longest; the power law has c "
+                f"= {over_seeds([f.c for f in fits])} and explains {shares_over_seeds([f.r_squared for f in fits])} of "
                 "the differences."
             )
     for _, found in chief_rows(study):
@@ -66,7 +66,7 @@ def scalar_variability(study: Study, gallery: Gallery) -> Section:
         if fit is not None:
             rows.append(
                 (
-                    found.name, f"{number(fit.a, 1)} ({within(fit.a_interval, 1)})", f"{number(fit.b, 3)}",
+                    found.name, f"{number(fit.a, 1)} ({within(fit.a_interval, 1)})", f"{fit.b:.3g}",
                     f"{number(fit.c)} ({within(fit.c_interval)})", share(fit.r_squared),
                     number(fit.weber_fraction[-1], 3),
                 )
@@ -139,7 +139,7 @@ def observer(study: Study, gallery: Gallery) -> Section:
         fits = [each.observer for each in study.of(family) if each.observer is not None]
         if fits:
             text.append(
-                f"{words(family.name)}: the BLS observer has w_m = {over_seeds([f.w_m for f in fits], 3)} "
+                f"{sentence(words(family.name))}: the BLS observer has w_m = {over_seeds([f.w_m for f in fits], 3)} "
                 f"(measurement) and w_p = {over_seeds([f.w_p for f in fits], 3)} (production). Of the six observers "
                 f"compared, the best by AIC is {listed(list(dict.fromkeys(named(f) for f in best)))}."
             )
@@ -147,12 +147,13 @@ def observer(study: Study, gallery: Gallery) -> Section:
         fit, surface = found.observer, found.profile
         if fit is None or found.comparison is None:
             continue
+        sure = surface if surface is not None and not fit.complaint else None
         nothing = (math.nan, math.nan)
         rows.append(
             (
                 found.name, f"{fit.n:,}",
-                f"{number(fit.w_m, 3)} ({within(surface.w_m_interval if surface else nothing, 3)})",
-                f"{number(fit.w_p, 3)} ({within(surface.w_p_interval if surface else nothing, 3)})",
+                f"{number(fit.w_m, 3)} ({within(sure.w_m_interval if sure else nothing, 3)})",
+                f"{number(fit.w_p, 3)} ({within(sure.w_p_interval if sure else nothing, 3)})",
                 number(fit.aic - found.comparison.fits[0].aic, 1), named(found.comparison.fits[0]),
                 fit.complaint or "none",
             )

@@ -14,7 +14,7 @@ def number(value: float, digits: int = 2, sign: str = "") -> str:
 
 def share(value: float) -> str:
     """In percent."""
-    return f"{100 * value:.0f}{PERCENT}" if math.isfinite(value) else NOTHING
+    return f"{number(100 * value, 0)}{PERCENT}" if math.isfinite(value) else NOTHING
 
 
 def over_seeds(values: Iterable[float], digits: int = 2) -> str:

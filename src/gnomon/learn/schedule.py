@@ -1,0 +1,66 @@
+"""How steps, exploration and strictness change in the course of a run: pure functions of its config and its standing.
+
+Large steps find the task and then lose it again; small ones keep it (docs/training.md). So the learning rates fall with
+the best share of rewarded trials so far, and never rise again. Vision learns first and then stays as it is. Once the
+task is mastered the run is polished: the entropy bonus falls, and lane by lane trials are judged by the tightest
+tolerance from the episode's start on. That last one shapes the reward; it is gone for the last tenth of the run.
+"""
+
+from dataclasses import dataclass
+
+from gnomon.learn.config import LearningConfig
+
+CAREFUL_FROM, CAREFUL_TO = 0.5, 0.9  # best shares of rewarded trials between which the learning rates fall
+TRUE_RULE_FROM = 0.9  # share of the frames after which the task's own reward rule holds in every lane
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a run is."""
+
+    frames: int = 0
+    best: float = 0.0
+    """Largest running share of rewarded trials so far."""
+    mastered: int | None = None
+    """Frame at which that share first reached `mastery`."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What the next round learns with."""
+
+    learning: float
+    vision: float
+    """0: vision stays as it is."""
+    entropy: float
+    strict: float
+    """Share of lanes in which every trial is judged by the tightest tolerance."""
+
+
+def rates(config: LearningConfig, standing: Standing) -> Rates:
+    """The rates of a run at this point."""
+    done = standing.frames / config.frames
+    late = ramp(done, 0.5, 1.0)
+    care = ramp(standing.best, CAREFUL_FROM, CAREFUL_TO)
+    share = (1 - (1 - config.final_learning_rate) * late) * config.careful_learning_rate**care
+    polish = 0.0
+    if standing.mastered is not None:
+        polish = ramp(standing.frames - standing.mastered, 0, config.polish_frames)
+    return Rates(
+        learning=config.learning_rate * share,
+        vision=config.vision_learning_rate * share if standing.frames < config.vision_frames else 0.0,
+        entropy=between(config.entropy_cost, config.final_entropy_cost, polish),
+        strict=polish if done < TRUE_RULE_FROM else 0.0,
+    )
+
+
+def ramp(value: float, start: float, end: float) -> float:
+    """From 0 at the start to 1 at the end, in a straight line."""
+    return min(1.0, max(0.0, (value - start) / (end - start)))
+
+
+def between(first: float, final: float | None, progress: float) -> float:
+    """From the first value to the final one in equal ratios (a zero at either end: in equal steps); none keeps it."""
+    if final is None:
+        return first
+    return first * (final / first) ** progress if first * final else first + (final - first) * progress

@@ -1,0 +1,58 @@
+"""How steps, exploration and strictness change in the course of a run."""
+
+from dataclasses import replace
+
+import pytest
+
+from gnomon.learn.config import LearningConfig
+from gnomon.learn.schedule import Standing, between, rates
+
+CONFIG = LearningConfig(
+    frames=1_000, learning_rate=1e-3, vision_learning_rate=4e-3, final_learning_rate=0.25, careful_learning_rate=0.04,
+    entropy_cost=0.04, final_entropy_cost=0.01, mastery=0.85, polish_frames=100, vision_frames=10_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("frames", "best", "share"),
+    [
+        (0, 0.0, 1.0), (500, 0.0, 1.0), (750, 0.0, 0.625), (1_000, 0.0, 0.25), (5_000, 0.0, 0.25),
+        (0, 0.5, 1.0), (0, 0.7, 0.2), (0, 0.9, 0.04), (0, 1.0, 0.04), (1_000, 1.0, 0.01),
+    ],
+)  # fmt: skip
+def test_learning_rates_fall_in_the_second_half_and_with_the_best_success(
+    frames: int, best: float, share: float
+) -> None:
+    now = rates(CONFIG, Standing(frames, best))
+    assert now.learning == pytest.approx(1e-3 * share)
+    assert now.vision == pytest.approx(4e-3 * share)
+    assert (now.entropy, now.strict) == (0.04, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("frames", "entropy", "strict"),
+    [(200, 0.04, 0.0), (250, 0.02, 0.5), (300, 0.01, 1.0), (899, 0.01, 1.0), (900, 0.01, 0.0), (1_000, 0.01, 0.0)],
+)
+def test_what_is_mastered_is_polished_and_ends_by_the_true_rule(frames: int, entropy: float, strict: float) -> None:
+    now = rates(CONFIG, Standing(frames, best=0.85, mastered=200))
+    assert (now.entropy, now.strict) == pytest.approx((entropy, strict))
+
+
+def test_vision_learns_for_so_many_frames() -> None:
+    config = replace(CONFIG, vision_frames=300)
+    assert rates(config, Standing(299)).vision == 4e-3
+    assert rates(config, Standing(300)).vision == 0.0
+    assert rates(config, Standing(300)).learning == 1e-3
+
+
+@pytest.mark.parametrize(
+    ("first", "final", "half"), [(0.04, 0.01, 0.02), (0.04, None, 0.04), (0.04, 0.0, 0.02), (0.0, 0.04, 0.02)]
+)
+def test_a_value_goes_from_first_to_final(first: float, final: float | None, half: float) -> None:
+    ends = [between(first, final, progress) for progress in (0.0, 0.5, 1.0)]
+    assert ends == pytest.approx([first, half, first if final is None else final])
+
+
+def test_nothing_changes_where_nothing_is_asked_for() -> None:
+    steady = replace(CONFIG, final_learning_rate=1.0, careful_learning_rate=1.0, final_entropy_cost=None)
+    assert rates(steady, Standing(1_000, best=1.0)) == rates(steady, Standing())
