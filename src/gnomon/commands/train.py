@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, make_dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from gnomon.learn.config import RunConfig
+    from gnomon.learn.source import Source
     from gnomon.learn.training import Limits, Trainer
 
 
@@ -39,7 +41,7 @@ class Train:
     runs: Path = Path("runs")
     """Folder in which runs are kept."""
     resume: Path | None = None
-    """Go on with the run in this folder, with its own settings; only limits and threads may be given besides."""
+    """Go on with the run in this folder, with its own settings; only limits, threads and a cluster besides."""
     frames: int | None = None
     """Stop after this many frames in all; by default the length of the schedule (--learning.frames)."""
     minutes: float | None = None
@@ -50,6 +52,15 @@ class Train:
     """Threads to compute with; by default all cores, and for a resumed run as many as before.
 
     Another number may change the last bits of a sum, and so the course of a run."""
+    cluster: Annotated[tuple[str, ...] | None, tyro.conf.arg(metavar="[ADDRESS]")] = None
+    """Let pools of lanes on a Ray cluster act; needs gnomon[cluster]. ADDRESS is host:port, or auto for the cluster
+    that this machine belongs to; without one it is RAY_ADDRESS, or else this machine alone."""
+    pools: int | None = None
+    """With --cluster: pools, each of --learning.lanes lanes; by default all there is room for, but one."""
+    pool_cpus: int = 1
+    """With --cluster: CPUs of each pool."""
+    ahead: int = 1
+    """With --cluster: unrolls that a pool may be ahead of the learner; 0: it acts only when asked."""
 
 
 def options_for(arguments: Sequence[str]) -> type[Train]:
@@ -100,9 +111,8 @@ def train(options: Any) -> None:
     import torch
     from rich.console import Console
 
-    from gnomon.learn.learner import NotFiniteError
     from gnomon.learn.memory import keep_freed_memory
-    from gnomon.learn.training import Limits, resume, start
+    from gnomon.learn.training import Limits
     from gnomon.records.runs import RunFolder
 
     console = Console(highlight=False, soft_wrap=True)
@@ -118,18 +128,55 @@ def train(options: Any) -> None:
     keep_freed_memory()
     config = run_config(options)
     limits = Limits(options.frames, options.minutes, options.criterion)
+    with who_acts(options, console) as acting:
+        train_run(options, config, limits, acting, console)
+
+
+@contextmanager
+def who_acts(options: Train, console: Console) -> Iterator[Callable[[Trainer], Source] | None]:
+    """The pools of the cluster that is asked for, or none: then the lanes of this process act."""
+    if options.cluster is None:
+        for name in ("pools", "pool_cpus", "ahead"):
+            if getattr(options, name) != getattr(Train, name):
+                raise ValueError(f"--{name.replace('_', '-')} is for runs on a cluster; give --cluster, too")
+        yield None
+        return
+    from gnomon.learn.cluster_start import joined, make_plan
+
+    with joined(cluster_address(options.cluster), cores()) as resources:
+        plan = make_plan(resources, options.pools, options.pool_cpus, options.ahead)
+        from gnomon.learn.cluster import Pools
+
+        console.print(f"cluster with {resources}: {plan.pools} pools of {plan.cpus} CPU, {plan.ahead} unrolls ahead")
+        yield lambda trainer: Pools(trainer, plan, resources)
+
+
+def cluster_address(typed: tuple[str, ...]) -> str | None:
+    """The address after --cluster, if there is one."""
+    if len(typed) > 1:
+        raise ValueError(f"--cluster takes one address, got {' '.join(typed)}")
+    return typed[0] if typed else None
+
+
+def train_run(
+    options: Any, config: RunConfig, limits: Limits, acting: Callable[[Trainer], Source] | None, console: Console
+) -> None:
+    """Begin the run, or go on with it, until a limit is reached."""
+    from gnomon.learn.learner import NotFiniteError
+    from gnomon.learn.training import resume, start
+
     if options.resume is not None:
         if config != chosen_preset([]) or options.name is not None:
             raise ValueError(
-                "a resumed run keeps its own settings; give only --frames, --minutes, --criterion, --threads"
+                "a resumed run keeps its own settings; give only --frames, --minutes, --criterion, --threads, --cluster"
             )
-        trainer, complaints = resume(options.resume)
+        trainer, complaints = resume(options.resume, acting)
         for complaint in complaints:
             console.print(f"[yellow]{complaint}; going on from the checkpoint before it[/]")
         console.print(f"resuming {trainer.folder.path} at {trainer.frames:,} frames")
     else:
         name = options.name or f"{config.task.name}-{config.agent.controller}-{config.seed}"
-        trainer = start(config, options.runs / name)
+        trainer = start(config, options.runs / name, acting)
         console.print(f"training {name}: {config.agent.controller}, {config.agent.units} units, seed {config.seed}")
     rounds = trainer.rounds
     try:
@@ -143,6 +190,8 @@ def train(options: Any) -> None:
         console.print(f"nothing to do: the run is at {trainer.frames:,} frames; give more --frames, --minutes")
         return
     say_what_is_next(trainer, reason, console)
+    if counts := trainer.source.counters():
+        console.print("cluster       " + ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items()))
 
 
 def run_with_progress(trainer: Trainer, limits: Limits, console: Console) -> str:
@@ -172,9 +221,14 @@ class LinePrinter:
         self.console.print(
             f"{row['minutes']:7.1f} min {row['frames'] / 1e6:8.2f} M frames  "
             f"{row['reward_rate']:.3f} rewards/1,000 frames  "
-            f"rewarded {row['rewarded']:.1%}  within 8 frames {row['criterion']:.1%}  distinct {row['distinct']:.0f}",
+            f"rewarded {row['rewarded']:.1%}  within 8 frames {row['criterion']:.1%}  {seen(row)}",
             highlight=False,
         )
+
+
+def seen(row: dict[str, Any]) -> str:
+    """How many distinct observations vision learned from in the last round."""
+    return f"{row['distinct']:.0f} distinct" if "distinct" in row else "at rest"
 
 
 def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Table:
@@ -194,7 +248,7 @@ def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Tab
         "rewards/1,000": f"{row['reward_rate']:.3f}",
         "rewarded": f"{row['rewarded']:.1%}",
         "within 8": f"{row['criterion']:.1%}",
-        "distinct": f"{row['distinct']:.0f}",
+        "vision": seen(row),
         "entropy": f"{row['entropy']:.3f}",
     }
     table = Table(title=str(trainer.folder.path), title_justify="left", show_header=False)
