@@ -8,8 +8,8 @@ from gnomon.lab.tasks import PAPER, TASKS, Task
 from gnomon.learn.config import LearningConfig, RunConfig
 
 # What was tried and why it is so: docs/training.md and docs/lab-notes.md. But for the gaze, the defaults of every config.
-# A coarse gaze finds the targets sooner, answers on time within a step or two, and leaves less to look at.
-LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=40))
+# A coarse gaze finds the targets sooner, answers within a step or two, and leaves less to look at.
+LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=60, gaze_limit=20.0))
 
 # 200 actors, batches of 32 unrolls of 100 frames, Adam as printed. The paper names no image size and no action set.
 PAPER_RUN = RunConfig(
@@ -31,6 +31,8 @@ PAPER_RUN = RunConfig(
         final_entropy_cost=None,
         final_learning_rate=1.0,
         careful_learning_rate=1.0,
+        value_learning_rate=None,
+        vision_frames=3_200_000_000,
         mastery=2.0,
         frames=3_200_000_000,  # a million updates
     ),

@@ -57,12 +57,12 @@ class PlainAdam:
         self.m, self.v = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
 
     @torch.no_grad()
-    def step(self, learning_rate: float) -> None:
+    def step(self, learning_rates: list[float]) -> None:
         self.steps += 1
         b1, b2 = self.config.adam_betas
         norm = math.sqrt(sum(float(p.grad.square().sum()) for p in self.parameters if p.grad is not None))
         scale = min(1.0, self.config.clip_norm / norm)
-        for p, m, v in zip(self.parameters, self.m, self.v, strict=True):
+        for p, m, v, learning_rate in zip(self.parameters, self.m, self.v, learning_rates, strict=True):
             assert p.grad is not None
             g = p.grad * scale
             m.copy_(b1 * m + (1 - b1) * g)
@@ -113,19 +113,20 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     )  # fmt: skip
     plain = copy.deepcopy(actor.agent)
     learner = build_learner(actor, config)
-    learner.learn(unroll, Rates(learning=0.015, vision=0.0075, entropy=0.2, strict=0.0))
+    learner.learn(unroll, Rates(learning=0.015, value=0.03, vision=0.0075, entropy=0.2, strict=0.0))
     assert learner.updates == batches
 
     vision = list(plain.vision.parameters())
-    rest = [p for name, p in plain.named_parameters() if not name.startswith("vision.")]
-    adam, vision_adam = PlainAdam(rest, config), PlainAdam(vision, config)
+    rest = {name: p for name, p in plain.named_parameters() if not name.startswith("vision.")}
+    adam, vision_adam = PlainAdam(list(rest.values()), config), PlainAdam(vision, config)
+    learning_rates = [0.03 if name.startswith("value.") else 0.015 for name in rest]
     order = torch.randperm(unroll.lanes, generator=torch.Generator().manual_seed(0))
     for number, lanes in enumerate(order.split(3), start=1):
         loss = plain_loss(plain, actor.laboratory.render, unroll.select(lanes), config, entropy_cost=0.2)
         loss.backward()
-        adam.step(0.015)
+        adam.step(learning_rates)
         if number % vision_every == 0:
-            vision_adam.step(0.0075)
+            vision_adam.step([0.0075] * len(vision))
     for name, expected in plain.state_dict().items():
         torch.testing.assert_close(actor.agent.state_dict()[name], expected, rtol=1e-5, atol=1e-6)
 

@@ -31,11 +31,17 @@ def test_learning_rates_fall_in_the_second_half_and_with_the_best_success(
 
 @pytest.mark.parametrize(
     ("frames", "entropy", "strict"),
-    [(200, 0.04, 0.0), (250, 0.02, 0.5), (300, 0.01, 1.0), (899, 0.01, 1.0), (900, 0.01, 0.0), (1_000, 0.01, 0.0)],
+    [(200, 0.04, 0.0), (250, 0.02, 0.5), (300, 0.01, 1.0), (800, 0.01, 1.0), (850, 0.01, 0.5), (900, 0.01, 0.0)],
 )
 def test_what_is_mastered_is_polished_and_ends_by_the_true_rule(frames: int, entropy: float, strict: float) -> None:
     now = rates(CONFIG, Standing(frames, best=0.85, mastered=200))
     assert (now.entropy, now.strict) == pytest.approx((entropy, strict))
+
+
+def test_the_critic_keeps_its_pace() -> None:
+    late = Standing(1_000, best=1.0)
+    assert rates(replace(CONFIG, value_learning_rate=2e-3), late).value == 2e-3
+    assert rates(replace(CONFIG, value_learning_rate=None), late).value == rates(CONFIG, late).learning
 
 
 def test_vision_learns_for_so_many_frames() -> None:

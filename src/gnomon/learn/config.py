@@ -26,7 +26,7 @@ class LearningConfig:
     """Trajectories of an update."""
     rewards_per_batch: float = 0.0
     """While rewards are rare, batches grow until they hold about this many; 0 keeps them at `batch`."""
-    vision_every: int = 16
+    vision_every: int = 4
     """Updates of the controller and the heads between two of vision, which learns from their summed gradients."""
     discount: float = 0.99
     """Discount per frame."""
@@ -38,15 +38,17 @@ class LearningConfig:
     """Weight of the value loss."""
     horizon: int | None = None
     """Steps that V-trace and the losses see at a time ("10-step RL": 10); none for the whole trajectory."""
-    learning_rate: float = 1e-3
-    """Adam's step for the controller and the heads, at the start."""
-    vision_learning_rate: float = 1e-3
+    learning_rate: float = 5e-4
+    """Adam's step for the controller and the policy, at the start."""
+    value_learning_rate: float | None = 2e-3
+    """Adam's step for the value head, all along: a critic that lags makes the agent rush or dawdle. None: as the rest."""
+    vision_learning_rate: float = 1e-4
     """Adam's step for vision, at the start."""
-    vision_frames: int = 3_000_000
+    vision_frames: int = 2_000_000
     """Frames during which vision learns; then it stays as it is, and the rest learns on firm ground, and faster."""
     final_learning_rate: float = 0.05
     """Share of both learning rates that is left at the end of the run; they fall to it over its second half."""
-    careful_learning_rate: float = 0.05
+    careful_learning_rate: float = 0.1
     """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
     mastery: float = 0.85
     """Share of rewarded trials at which the task counts as mastered; above 1 for never. Polishing begins."""
@@ -58,7 +60,7 @@ class LearningConfig:
     """Adam's epsilon, for gradients of summed losses."""
     clip_norm: float = 40.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
-    frames: int = 40_000_000
+    frames: int = 30_000_000
     """Length of the run unless it is limited otherwise."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
@@ -70,8 +72,9 @@ class LearningConfig:
     def __post_init__(self) -> None:
         for name in ("lanes", "unroll", "batch", "vision_every", "vision_frames", "polish_frames", "frames"):
             positive(self, name, at_least=1)
-        for name in ("learning_rate", "vision_learning_rate", "adam_epsilon", "clip_norm"):
-            positive(self, name)
+        for name in ("learning_rate", "value_learning_rate", "vision_learning_rate", "adam_epsilon", "clip_norm"):
+            if getattr(self, name) is not None:
+                positive(self, name)
         for name in ("mastery", "rewards_per_batch", "entropy_cost", "final_entropy_cost", "value_cost"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:

@@ -43,8 +43,11 @@ class Learner:
         """The generator shuffles trajectories into batches. The eye is forgotten whenever vision has changed."""
         self.agent, self.eye, self.config, self.generator = agent, eye, config, generator
         vision = list(agent.vision.parameters())
-        rest = [p for name, p in agent.named_parameters() if p.requires_grad and not name.startswith("vision.")]
-        self.optimiser = torch.optim.Adam(rest, betas=config.adam_betas, eps=config.adam_epsilon)
+        value = list(agent.value.parameters())
+        known = {id(p) for p in (*vision, *value)}
+        rest = [p for p in agent.parameters() if p.requires_grad and id(p) not in known]
+        groups = [{"params": rest}, {"params": value}]
+        self.optimiser = torch.optim.Adam(groups, betas=config.adam_betas, eps=config.adam_epsilon)
         self.vision_optimiser = torch.optim.Adam(vision, betas=config.adam_betas, eps=config.adam_epsilon)
         self.updates = 0
         self.reward_per_trajectory = 0.0
@@ -54,7 +57,8 @@ class Learner:
 
     def learn(self, unroll: Unroll, rates: Rates) -> dict[str, float]:
         """Learn from a round of unrolls, and return the metrics' means over its batches."""
-        self.optimiser.param_groups[0]["lr"] = rates.learning
+        for group, rate in zip(self.optimiser.param_groups, (rates.learning, rates.value), strict=True):
+            group["lr"] = rate
         self.vision_optimiser.param_groups[0]["lr"] = rates.vision
         if not rates.vision:
             self.eye.look_ahead()
@@ -139,7 +143,8 @@ class Learner:
 
     def _step(self, optimiser: torch.optim.Optimizer) -> Tensor:
         """Clip, check, step; returns the gradient's norm before clipping."""
-        norm = clip_grad_norm_(optimiser.param_groups[0]["params"], self.config.clip_norm)
+        parameters = [p for group in optimiser.param_groups for p in group["params"]]
+        norm = clip_grad_norm_(parameters, self.config.clip_norm)
         if not norm.isfinite():
             raise NotFiniteError(f"the gradient's norm is {float(norm)} after {self.updates} updates")
         optimiser.step()

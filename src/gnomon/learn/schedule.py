@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from gnomon.learn.config import LearningConfig
 
 CAREFUL_FROM, CAREFUL_TO = 0.5, 0.9  # best shares of rewarded trials between which the learning rates fall
-TRUE_RULE_FROM = 0.9  # share of the frames after which the task's own reward rule holds in every lane
+LOOSEN_FROM, LOOSEN_TO = 0.8, 0.9  # shares of the frames between which the lanes return to the task's own reward rule
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,7 @@ class Rates:
     """What the next round learns with."""
 
     learning: float
+    value: float
     vision: float
     """0: vision stays as it is."""
     entropy: float
@@ -48,9 +49,10 @@ def rates(config: LearningConfig, standing: Standing) -> Rates:
         polish = ramp(standing.frames - standing.mastered, 0, config.polish_frames)
     return Rates(
         learning=config.learning_rate * share,
+        value=config.learning_rate * share if config.value_learning_rate is None else config.value_learning_rate,
         vision=config.vision_learning_rate * share if standing.frames < config.vision_frames else 0.0,
         entropy=between(config.entropy_cost, config.final_entropy_cost, polish),
-        strict=polish if done < TRUE_RULE_FROM else 0.0,
+        strict=polish * (1 - ramp(done, LOOSEN_FROM, LOOSEN_TO)),
     )
 
 

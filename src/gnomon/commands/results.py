@@ -1,0 +1,85 @@
+"""`gnomon results`: how long agents trained and how well they keep time, as one table."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import tyro
+
+if TYPE_CHECKING:
+    from gnomon.report.participants import Participant
+
+COLUMNS = (
+    "agent", "seed", "frames", "minutes", "within 8 frames", "slope", "bias at the shortest", "bias at the longest",
+    "s.d. at 10", "s.d. at 50", "s.d. at 100",
+)  # fmt: skip
+SPREADS = (10, 50, 100)  # sample intervals whose s.d. is shown, frames
+
+
+@dataclass(frozen=True)
+class Results:
+    """Print a table (Markdown) of agents from the trial tables of their evaluations; biases and s.d. are in frames."""
+
+    agents: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
+    """Evaluated runs (runs/NAME) or published agents (published/NAME); by default all that come with Gnomon."""
+    curves: Path | None = None
+    """Also draw the learning curves, over frames and over minutes, and write them to this file (.png) and as SVG."""
+
+
+def results(options: Results) -> None:
+    from gnomon.report.participants import participants, shipped
+
+    everyone = participants(options.agents or shipped())
+    rows = [row(each) for each in everyone]
+    print("| " + " | ".join(COLUMNS) + " |")
+    print("|---|" + "---:|" * (len(COLUMNS) - 1))
+    for cells in rows:
+        print("| " + " | ".join(cells) + " |")
+    if options.curves is not None:
+        draw_curves(everyone, options.curves)
+
+
+def row(agent: "Participant") -> list[str]:
+    """One agent's cells, from the trial table that its evaluation wrote."""
+    from gnomon.analysis.performance import production
+    from gnomon.learn.agents import TRIALS
+    from gnomon.records.trials import read_trials
+
+    if agent.path is None:
+        raise ValueError(f"{agent.name} is a scripted subject; name runs or published agents")
+    path = agent.path / TRIALS
+    if not path.exists():
+        raise FileNotFoundError(f"{agent.asked} has no {TRIALS}; run gnomon evaluate {agent.asked} first")
+    result = production(read_trials(path))
+    within = float((result.share_within * result.n_trials).sum() / result.n_trials.sum())
+    spread = dict(zip(result.sample_interval.tolist(), result.sd.tolist(), strict=True))
+    low, high = result.line.slope_interval
+    return [
+        agent.name.removesuffix(f"-{agent.config.seed}"),
+        str(agent.config.seed),
+        f"{(agent.frames or 0) / 1e6:.1f} M",
+        f"{agent.minutes or 0:.0f}",
+        f"{within:.3f}",
+        f"{result.line.slope:.3f} ({low:.3f} to {high:.3f})",
+        f"{result.bias_shortest:+.1f}",
+        f"{result.bias_longest:+.1f}",
+        *(f"{spread[interval]:.1f}" if interval in spread else "-" for interval in SPREADS),
+    ]
+
+
+def draw_curves(everyone: "list[Participant]", path: Path) -> None:
+    """Reward rate over frames and over minutes, one line per family, its s.d. over seeds shaded."""
+    from gnomon.analysis.performance import learning_curve
+    from gnomon.report.figures.performance import draw_learning_curves
+    from gnomon.report.figures.style import panels, save, styled
+    from gnomon.report.participants import families
+
+    metrics = {
+        family.name: [member.metrics for member in family.members if member.metrics is not None]
+        for family in families(everyone)
+    }
+    with styled():
+        figure, axes = panels(1, 2)
+        for place, x in zip(axes.flat, ("frames", "minutes"), strict=True):
+            draw_learning_curves(place, {name: learning_curve(seeds, x) for name, seeds in metrics.items() if seeds})
+        save(figure, path.with_suffix(""))
