@@ -150,7 +150,8 @@ def test_presets_have_the_printed_numbers() -> None:
     assert (paper.learning_rate, paper.vision_learning_rate, paper.adam_epsilon) == (1e-5, 1e-5, 1e-4)
     assert (paper.adam_betas, paper.entropy_cost, paper.value_cost) == ((0.9, 0.999), 0.01, 0.5)
     assert (paper.vision_every, paper.careful_learning_rate, paper.final_learning_rate) == (1, 1.0, 1.0)
-    assert paper.mastery > 1 and paper.final_entropy_cost is None
+    assert paper.mastery > 1
+    assert paper.final_entropy_cost is None
     for config in PRESETS.values():
         assert config.task.intervals == tuple(range(10, 101, 10))  # pyright: ignore[reportAttributeAccessIssue]
         assert (config.agent.units, config.agent.features) == (128, 256)

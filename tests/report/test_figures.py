@@ -40,7 +40,7 @@ from gnomon.report.figures.performance import (
     draw_production,
     words,
 )
-from gnomon.report.figures.scalar_variability import Band, draw_scalar_variability, draw_weber_fraction
+from gnomon.report.figures.scalar_variability import draw_scalar_variability, draw_weber_fraction
 from gnomon.report.figures.style import (
     KNOWN_AGENTS,
     STYLE,
@@ -334,8 +334,7 @@ def test_generalisation_without_trained_or_answered_intervals(generalised: Gener
 
 
 def test_scalar_variability(spread: ScalarVariability) -> None:
-    band = Band(np.array([10.0, 40.0]), np.array([0.5, 2.0]), np.array([1.5, 6.0]))
-    axes = drawn(lambda axes: draw_scalar_variability(axes, spread, band))
+    axes = drawn(lambda axes: draw_scalar_variability(axes, spread))
     expected = np.column_stack([spread.sample_interval, spread.sd, spread.sd_interval])
     np.testing.assert_allclose(bars_of(axes), expected)
     curve = axes.lines[0]
@@ -343,13 +342,13 @@ def test_scalar_variability(spread: ScalarVariability) -> None:
     assert (t_s[0], t_s[-1]) == (5, 50)
     np.testing.assert_allclose(np.asarray(curve.get_ydata()), spread.a + spread.b * t_s**spread.c)
     corners = {tuple(corner) for corner in np.asarray(axes.collections[0].get_paths()[0].vertices).tolist()}
-    assert {(10, 0.5), (10, 1.5), (40, 2), (40, 6)} <= corners
+    for interval, (low, high) in zip(spread.sample_interval.tolist(), spread.curve_interval.tolist(), strict=True):
+        assert {(interval, low), (interval, high)} <= corners
     assert f"$c$ = {spread.c:.2f}" in legend_of(axes)[0]
 
 
-def test_scalar_variability_without_a_band_and_at_a_bound(spread: ScalarVariability) -> None:
+def test_scalar_variability_at_a_bound(spread: ScalarVariability) -> None:
     axes = drawn(lambda axes: draw_scalar_variability(axes, replace(spread, c=0.05 + 3e-9, b=0.0)))
-    assert not [artist for artist in axes.collections if isinstance(artist, PolyCollection)]
     assert "at its bound" in legend_of(axes)[0]
 
 

@@ -43,6 +43,7 @@ class ScalarVariability:
     a_interval: tuple[float, float]  # 95 % bootstrap, trials resampled within sample intervals
     b_interval: tuple[float, float]
     c_interval: tuple[float, float]
+    curve_interval: NDArray[np.float64]  # [I, 2] 95 % bootstrap of a + b t_s^c
     r_squared: float  # share of the variance of sd over sample intervals that the curve explains
 
 
@@ -63,6 +64,7 @@ def scalar_variability(trials: pl.DataFrame, n_bootstrap: int = N_BOOTSTRAP, see
     a, b, c = fit_power_law(t_s, sd)
     _, resampled = bootstrap_moments(t_p, n_bootstrap, seed)  # [n_bootstrap, I]
     draws = fit_power_law_to_each(t_s, resampled)
+    curves = draws[:, :1] + draws[:, 1:2] * t_s ** draws[:, 2:]  # [n_bootstrap, I]
     residual, total = np.sum((sd - a - b * t_s**c) ** 2), np.sum((sd - sd.mean()) ** 2)
     return ScalarVariability(
         task=trials["task"][0],
@@ -79,6 +81,7 @@ def scalar_variability(trials: pl.DataFrame, n_bootstrap: int = N_BOOTSTRAP, see
         a_interval=percentile_interval(draws[:, 0]),
         b_interval=percentile_interval(draws[:, 1]),
         c_interval=percentile_interval(draws[:, 2]),
+        curve_interval=np.array([percentile_interval(column) for column in curves.T]),
         r_squared=float(1 - residual / total) if total > 0 else float("nan"),
     )
 

@@ -41,16 +41,16 @@ class LearningConfig:
     learning_rate: float = 5e-4
     """Adam's step for the controller and the policy, at the start."""
     value_learning_rate: float | None = 2e-3
-    """Adam's step for the value head, all along: a critic that lags makes the agent rush or dawdle. None: as the rest."""
+    """Adam's step for the value head, all along: a lagging critic makes the agent rush or dawdle. None: as the rest."""
     vision_learning_rate: float = 1e-4
     """Adam's step for vision, at the start."""
     vision_frames: int = 2_000_000
     """Frames during which vision learns; then it stays as it is, and the rest learns on firm ground, and faster."""
     final_learning_rate: float = 0.05
     """Share of both learning rates that is left at the end of the run; they fall to it over its second half."""
-    careful_learning_rate: float = 0.1
+    careful_learning_rate: float = 0.2
     """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
-    mastery: float = 0.85
+    mastery: float = 0.8
     """Share of rewarded trials at which the task counts as mastered; above 1 for never. Polishing begins."""
     polish_frames: int = 4_000_000
     """Frames of polishing over which the entropy's weight falls, and trials come to be judged strictly."""
@@ -60,7 +60,7 @@ class LearningConfig:
     """Adam's epsilon, for gradients of summed losses."""
     clip_norm: float = 40.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
-    frames: int = 30_000_000
+    frames: int = 45_000_000
     """Length of the run unless it is limited otherwise."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""

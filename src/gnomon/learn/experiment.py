@@ -91,7 +91,7 @@ def build_config(settings: dict[str, Any]) -> RunConfig:
     for key, value in base.items():
         if not isinstance(value, str):
             raise ValueError(f"{key} is {value!r}; it must be {in_words(str)}")
-    config = preset(base["preset"], base["task_name"])
+    config = preset(base["preset"], base["task_name"], settings.get("controller", "lstm"))
     kinds = setting_kinds(config)
     changes: dict[str, dict[str, Any]] = {}
     for key, written in settings.items():

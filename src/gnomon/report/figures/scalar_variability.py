@@ -1,10 +1,7 @@
 """Scalar variability: how the spread of productions grows with the interval."""
 
-from typing import NamedTuple
-
 import numpy as np
 from matplotlib.axes import Axes
-from numpy.typing import NDArray
 
 from gnomon.analysis.scalar_variability import EXPONENTS, ScalarVariability
 from gnomon.report.figures.performance import ROOM, SAMPLE_LABEL
@@ -13,15 +10,7 @@ from gnomon.report.figures.style import ACCENT, FAINT, INK, interval_colours, le
 POINTS = 200  # at which the curve is drawn
 
 
-class Band(NamedTuple):
-    """The 95 % bootstrap band of the power law: all [X]."""
-
-    sample_interval: NDArray[np.float64]  # frames
-    low: NDArray[np.float64]  # frames
-    high: NDArray[np.float64]  # frames
-
-
-def draw_scalar_variability(axes: Axes, result: ScalarVariability, band: Band | None = None) -> None:
+def draw_scalar_variability(axes: Axes, result: ScalarVariability) -> None:
     """S.d. of the production interval against the sample interval, with the power law a + b t_s^c.
 
     How to read it: a point is the s.d. of single trials, its bar the 95 % bootstrap interval; the curve is the fit, the
@@ -31,8 +20,7 @@ def draw_scalar_variability(axes: Axes, result: ScalarVariability, band: Band | 
     """
     shortest, longest = float(result.sample_interval.min()), float(result.sample_interval.max())
     t_s = np.linspace(shortest, longest, POINTS)
-    if band is not None:
-        axes.fill_between(band.sample_interval, band.low, band.high, color=ACCENT, alpha=0.18, lw=0, zorder=1)
+    axes.fill_between(result.sample_interval, *result.curve_interval.T, color=ACCENT, alpha=0.18, lw=0, zorder=1)
     low, high = result.c_interval
     bound = " at its bound" if np.isclose(result.c, EXPONENTS, rtol=1e-6).any() else ""
     label = f"$a + b\\,t_s^{{\\,c}}$, $c$ = {result.c:.2f}{bound} ({low:.2f} to {high:.2f})"
