@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -126,3 +127,19 @@ def test_other_library_learns_from_a_later_reward(other_library: ModuleType) -> 
     # Two frames, one frame and no frame before a sure reward that ends the episode.
     expected = other_library.DISCOUNT ** torch.tensor([2.0, 1.0, 0.0])
     torch.testing.assert_close(values.detach(), expected, atol=0.1, rtol=0)
+
+
+def test_what_the_reward_asks_for() -> None:
+    names = runpy.run_path(str(EXAMPLES / "what_the_reward_asks_for.py"))
+    play, returns = names["play"], names["returns"]
+    assert play(0, 0.0, episodes=50)[1:] == (1.0, 1.0)
+    assert play(-7, 0.0, episodes=50)[1:] == (1.0, 1.0)
+    _, rewarded, within = play(-12, 0.0, episodes=200)  # good for the two lenient trials at an interval, and no more
+    assert within == 0.0
+    assert 0.3 < rewarded < 0.5
+    assert play(-5, 1.0, episodes=500)[0] > play(0, 1.0, episodes=500)[0]  # early pays
+    assert play(-10, 4.0, episodes=500)[0] < play(-2, 4.0, episodes=500)[0]  # but not too early
+
+    one = np.array([[1.0], [1.0]])
+    value = returns(one, 10 * one, 100 * one)  # two trials: 10 frames to the reward, 100 to the next Set
+    np.testing.assert_allclose(value[:, 0], [0.99**10 * (1 + 0.99**100 * 0.99**10), 0.99**10])
