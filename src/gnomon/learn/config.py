@@ -48,11 +48,11 @@ class LearningConfig:
     """Frames during which vision learns; then it stays as it is, and the rest learns on firm ground, and faster."""
     final_learning_rate: float = 0.05
     """Share of both learning rates that is left at the end of the run; they fall to it over its second half."""
-    careful_learning_rate: float = 0.2
-    """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
+    careful_learning_rate: float = 0.08
+    """Share of both learning rates that is left once 80 % of trials were rewarded; they fall from 50 % on."""
     mastery: float = 0.8
     """Share of rewarded trials at which the task counts as mastered; above 1 for never. Polishing begins."""
-    polish_frames: int = 4_000_000
+    polish_frames: int = 6_000_000
     """Frames of polishing over which the entropy's weight falls, and trials come to be judged strictly."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Adam's memory of the gradient and of its square, per update."""
