@@ -2,6 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 STAMP := .venv/.installed
+CLUSTER := .venv/.cluster
 DEMO := out/demo
 
 .PHONY: setup demo test lint types benchmark clean
@@ -22,7 +23,12 @@ demo: setup
 	$(BIN)/gnomon train --runs $(DEMO)/runs --name live --minutes 1.5
 	$(BIN)/gnomon reproduce --out $(DEMO)/paper --live $(DEMO)/runs/live
 
-test: setup lint types
+# The extra for clusters is needed by its tests only.
+$(CLUSTER): $(STAMP)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,cluster]"
+	touch $(CLUSTER)
+
+test: setup $(CLUSTER) lint types
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: setup

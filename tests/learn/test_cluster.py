@@ -117,7 +117,7 @@ EVERY_THIRD = replace(CONFIG, learning=replace(CONFIG.learning, vision_every=3))
 
 
 def assert_same_losses(mine: list[dict[str, Any]], theirs: list[dict[str, Any]], exactly: bool) -> None:
-    for name in ("policy_loss", "value_loss", "entropy", "gradient_norm", "vision_gradient_norm", "reward_rate"):
+    for name in ("policy_loss", "value_loss", "entropy", "gradient_norm", "vision_gradient_norm"):
         expected = [row[name] for row in theirs]
         assert len(set(expected)) > 1
         relative, absolute = (0.0, 0.0) if exactly else (1e-3, 1e-4)
@@ -445,9 +445,7 @@ WINDOW, ROUNDS = 8, 120
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_a_run_learns_while_its_pools_are_killed(
-    ray_here: Resources, tmp_path: Path, record_property: Callable[[str, object], None]
-) -> None:
+def test_a_run_learns_while_its_pools_are_killed(ray_here: Resources, tmp_path: Path) -> None:
     import ray
 
     trainer = Trainer(EASY, RunFolder(tmp_path), on_pools(2, 1, ray_here))
@@ -473,7 +471,7 @@ def test_a_run_learns_while_its_pools_are_killed(
         recent = sum(reward_rates[-WINDOW:]) / WINDOW
     source.close()
     counts = source.counters()
-    record_property("counts", {**counts, "kills": kills, "rounds": len(reward_rates)})
+    print(f"{kills} kills in {len(reward_rates)} rounds: {counts}")  # pytest -s shows it
     assert recent >= 5 * RANDOM_RATE, (
         f"{recent:.2f} rewards per 1,000 frames after {len(reward_rates)} rounds; {counts}"
     )

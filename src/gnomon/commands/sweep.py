@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
 
-from gnomon.commands.train import cores
+from gnomon.commands.train import cluster_address, cores
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.live import Live
     from rich.table import Table
 
-    from gnomon.learn.sweep import Job
+    from gnomon.learn.experiment import Training
+    from gnomon.learn.sweep import Job, Sweeper
 
 VIEW_SECONDS = 1.0  # between two looks at all runs
 LINE_SECONDS = 60.0  # between two lines where there is no terminal
@@ -39,22 +42,50 @@ class Sweep:
     """Trainings at a time; by default as many as there are cores for."""
     threads_per_job: int = 1
     """Threads of each training. Another number may change the last bits of a sum, and so the course of a run."""
+    cluster: Annotated[tuple[str, ...] | None, tyro.conf.arg(metavar="[ADDRESS]")] = None
+    """Spread the trainings over a Ray cluster; needs gnomon[cluster], and --runs in a folder that all its machines
+    share. ADDRESS is as in gnomon train --cluster."""
 
 
 def sweep(options: Sweep) -> None:
     from rich.console import Console
 
     from gnomon.learn.experiment import read_experiment
-    from gnomon.learn.sweep import Sweeper
 
-    jobs = max(1, cores() // max(1, options.threads_per_job)) if options.jobs is None else options.jobs
     runs = options.runs or Path("runs") / options.experiment.stem
     trainings = read_experiment(options.experiment)
-    sweeper = Sweeper(trainings, runs, jobs=jobs, threads=options.threads_per_job)
     console = Console(highlight=False, soft_wrap=True)
+    with chosen_sweeper(options, trainings, runs) as sweeper:
+        run_sweep(options, sweeper, runs, console)
+    if sweeper.stopping:
+        console.print(f"stopped, as asked; go on with the same command: gnomon sweep {options.experiment} ...")
+        raise SystemExit(130)
+    if any(job.state != "finished" for job in sweeper.jobs):
+        raise SystemExit(1)
+
+
+@contextmanager
+def chosen_sweeper(options: Sweep, trainings: Sequence[Training], runs: Path) -> Iterator[Sweeper]:
+    """A sweeper for this machine, or for the cluster that is asked for."""
+    from gnomon.learn.sweep import Sweeper
+
+    threads = options.threads_per_job
+    if options.cluster is None:
+        jobs = max(1, cores() // max(1, threads)) if options.jobs is None else options.jobs
+        yield Sweeper(trainings, runs, jobs=jobs, threads=threads)
+        return
+    from gnomon.learn.cluster_start import joined
+    from gnomon.learn.cluster_sweep import ClusterSweeper, jobs_on
+
+    with joined(cluster_address(options.cluster), cores()) as resources:
+        yield ClusterSweeper(trainings, runs, jobs=jobs_on(resources, options.jobs, threads), threads=threads)
+
+
+def run_sweep(options: Sweep, sweeper: Sweeper, runs: Path, console: Console) -> None:
+    """Run it with a live table, or with lines where there is no terminal."""
     done = sum(job.state == "finished" for job in sweeper.jobs)
     console.print(
-        f"{len(trainings)} trainings of {options.experiment} in {runs}: {done} finished; {jobs} at a time, "
+        f"{len(sweeper.jobs)} trainings of {options.experiment} in {runs}: {done} finished; {sweeper.limit} at a time, "
         f"{options.threads_per_job} thread{'s' if options.threads_per_job > 1 else ''} each"
     )
     for job in sweeper.jobs:
@@ -71,11 +102,6 @@ def sweep(options: Sweep) -> None:
     else:
         sweeper.run(Lines(console))
     say_how_it_went(sweeper.jobs, runs, console)
-    if sweeper.stopping:
-        console.print(f"stopped, as asked; go on with the same command: gnomon sweep {options.experiment} ...")
-        raise SystemExit(130)
-    if any(job.state != "finished" for job in sweeper.jobs):
-        raise SystemExit(1)
 
 
 class LiveTable:

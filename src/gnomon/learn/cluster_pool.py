@@ -92,7 +92,7 @@ class Pool:
 
 
 def stream_name(pool: int, incarnation: int) -> str:
-    """What sets a pool's random numbers apart. The first pool, as long as it lives, has those of a run without pools."""
+    """What sets a pool's random numbers apart. The first pool, while it lives, has those of a run without pools."""
     return "" if (pool, incarnation) == (0, 0) else f" of pool {pool}, incarnation {incarnation}"
 
 
