@@ -19,11 +19,13 @@ LAPTOP_FEEDFORWARD = replace(
     agent=AgentConfig(controller="feedforward"),
     learning=LearningConfig(
         learning_rate=3e-3,
+        value_learning_rate=2e-3,
         vision_learning_rate=3e-4,
         vision_every=64,
         vision_frames=45_000_000,
         entropy_cost=0.001,
         final_entropy_cost=None,
+        frames=45_000_000,
     ),
 )
 
@@ -47,7 +49,6 @@ PAPER_RUN = RunConfig(
         final_entropy_cost=None,
         final_learning_rate=1.0,
         careful_learning_rate=1.0,
-        value_learning_rate=None,
         vision_frames=3_200_000_000,
         mastery=2.0,
         frames=3_200_000_000,  # a million updates

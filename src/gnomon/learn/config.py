@@ -40,19 +40,19 @@ class LearningConfig:
     """Steps that V-trace and the losses see at a time ("10-step RL": 10); none for the whole trajectory."""
     learning_rate: float = 5e-4
     """Adam's step for the controller and the policy, at the start."""
-    value_learning_rate: float | None = 2e-3
-    """Adam's step for the value head, all along: a lagging critic makes the agent rush or dawdle. None: as the rest."""
+    value_learning_rate: float | None = None
+    """Adam's step for the value head, all along; none: as the controller's, falling with it."""
     vision_learning_rate: float = 1e-4
     """Adam's step for vision, at the start."""
     vision_frames: int = 2_000_000
     """Frames during which vision learns; then it stays as it is, and the rest learns on firm ground, and faster."""
     final_learning_rate: float = 0.05
     """Share of both learning rates that is left at the end of the run; they fall to it over its second half."""
-    careful_learning_rate: float = 0.08
-    """Share of both learning rates that is left once 80 % of trials were rewarded; they fall from 50 % on."""
-    mastery: float = 0.8
+    careful_learning_rate: float = 0.1
+    """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
+    mastery: float = 0.85
     """Share of rewarded trials at which the task counts as mastered; above 1 for never. Polishing begins."""
-    polish_frames: int = 6_000_000
+    polish_frames: int = 4_000_000
     """Frames of polishing over which the entropy's weight falls, and trials come to be judged strictly."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Adam's memory of the gradient and of its square, per update."""
@@ -60,7 +60,7 @@ class LearningConfig:
     """Adam's epsilon, for gradients of summed losses."""
     clip_norm: float = 40.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
-    frames: int = 45_000_000
+    frames: int = 30_000_000
     """Length of the run unless it is limited otherwise."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from gnomon.learn.config import LearningConfig
 
-CAREFUL_FROM, CAREFUL_TO = 0.5, 0.8  # best shares of rewarded trials between which the learning rates fall
+CAREFUL_FROM, CAREFUL_TO = 0.5, 0.9  # best shares of rewarded trials between which the learning rates fall
 LOOSEN_FROM, LOOSEN_TO = 0.8, 0.9  # shares of the frames between which the lanes return to the task's own reward rule
 
 
