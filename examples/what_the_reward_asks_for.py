@@ -13,7 +13,7 @@ TOLERANCES = np.array([20, 12, 8])  # frames; the next one after two rewards at 
 TRIALS = 50
 AROUND = 30 + 60 + 10  # frames of a trial besides both intervals: foreperiod, pause, finding the cross
 DISCOUNT = 0.99
-SHIFTS = np.arange(-14, 5)
+SHIFTS = range(-14, 5)  # frames
 
 
 def play(shift: float, sd: float, episodes: int = 4_000, seed: int = 0) -> tuple[float, float, float]:
@@ -53,7 +53,7 @@ def main(sds: tuple[float, ...] = (0.5, 1, 1.5, 2, 3, 4, 6, 8)) -> list[tuple[fl
     for sd in sds:
         outcomes = [play(shift, sd) for shift in SHIFTS]
         best = int(np.argmax([value for value, _, _ in outcomes]))
-        rows.append((sd, int(SHIFTS[best]), outcomes[best][1], outcomes[best][2]))
+        rows.append((sd, SHIFTS[best], outcomes[best][1], outcomes[best][2]))
         print(f"{sd:6.1f} {SHIFTS[best]:+12d} {outcomes[best][1]:10.1%} {outcomes[best][2]:17.1%}")
     return rows
 

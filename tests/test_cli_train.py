@@ -123,7 +123,7 @@ def test_probes_and_chosen_units(here: Path, capsys: Captured) -> None:
         (["train", "--frames", "-5"], "a limit must be above 0"),
         (["train", "--threads", "0"], "at least 1"),
         (["train", "--task.intervals", "50", "20"], "ascending"),
-        (["train", "--optics.gaze-step", "1"], "choose a larger gaze_step"),
+        (["train", "--optics.gaze-step", "1", "--optics.gaze-limit", "36"], "choose a larger gaze_step"),
         (["train", "--resume", "nowhere"], "is not a run"),
         (["evaluate", "nowhere"], "is not a run"),
         (["evaluate", "nowhere", "--trials", "0"], "at least 1"),

@@ -189,10 +189,10 @@ class WatchedLearner(Learner):
     """Keeps every batch it learned from."""
 
     def loss(
-        self, unroll: Unroll, features: Tensor, places: Tensor, progress: float
+        self, unroll: Unroll, features: Tensor, places: Tensor, entropy_cost: float
     ) -> tuple[Tensor, dict[str, Tensor]]:
         self.batches = [*getattr(self, "batches", []), unroll]
-        return super().loss(unroll, features, places, progress)
+        return super().loss(unroll, features, places, entropy_cost)
 
 
 def test_leftovers_wait_and_no_trajectory_is_lost_or_used_twice() -> None:
