@@ -331,3 +331,14 @@ def test_a_damaged_config_is_named(tmp_path: Path, text: str, message: str) -> N
     with pytest.raises(ValueError, match=message) as error:
         resume(tmp_path)
     assert "config.json" in str(error.value)
+
+
+def test_a_run_resumes_exactly_when_vision_is_at_rest(tmp_path: Path) -> None:
+    config = replace(CONFIG, learning=replace(CONFIG.learning, vision_frames=2 * FRAMES_PER_ROUND))
+    whole = start(config, tmp_path / "whole")
+    whole.run(Limits(frames=6 * FRAMES_PER_ROUND))
+    start(config, tmp_path / "parts").run(Limits(frames=4 * FRAMES_PER_ROUND))
+    resumed, _ = resume(tmp_path / "parts")
+    resumed.run(Limits(frames=6 * FRAMES_PER_ROUND))
+    for name, tensor in whole.agent.state_dict().items():
+        assert torch.equal(tensor, resumed.agent.state_dict()[name]), name
