@@ -16,7 +16,7 @@ from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.learn.checkpoint import newest_checkpoint
 from gnomon.learn.experiment import read_experiment
-from gnomon.learn.sweep import Job, Sweeper, progress_file
+from gnomon.learn.sweep import Job, Process, Sweeper, progress_file
 from gnomon.records.runs import RunFolder
 
 PROJECT = Path(__file__).parents[2]
@@ -282,7 +282,7 @@ def test_ctrl_c_once_waits(fakes: Sweeper, monkeypatch: pytest.MonkeyPatch) -> N
 def test_ctrl_c_twice_kills(tmp_path: Path) -> None:
     sweeper = small_sweep(tmp_path, 10_000, {"name": "long", "seeds": [0, 1]})
     before = signal.getsignal(signal.SIGINT)
-    processes: list[subprocess.Popen[bytes]] = []
+    processes: list[Process] = []
 
     def interrupt(jobs: list[Job]) -> None:
         processes.extend(job.process for job in jobs if job.process is not None)

@@ -417,7 +417,9 @@ def test_comparison(compared: Comparison) -> None:
 
 
 def test_comparison_of_one(compared: Comparison) -> None:
-    drawn(lambda axes: draw_comparison(axes, Comparison(compared.fits[:1])))
+    axes = drawn(lambda axes: draw_comparison(axes, Comparison(compared.fits[:1])))
+    assert len(axes.get_yticklabels()) == 1
+    assert [text.get_text() for text in axes.texts] == ["best"]
 
 
 # Variants

@@ -4,20 +4,16 @@ The training is the one of `gnomon.learn.sweep`; Ray finds the machine, and if t
 training goes on from its last checkpoint. All machines must see the folder of the runs under the same path.
 """
 
-import os
 import signal
 import subprocess
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import NamedTemporaryFile
-from typing import Any, cast
-
-import torch
+from typing import Any
 
 from gnomon.learn.cluster_start import Resources, import_ray
 from gnomon.learn.experiment import Training
-from gnomon.learn.sweep import Job, Sweeper, progress_file
+from gnomon.learn.sweep import Job, Process, Sweeper, train_apart
 
 LOSSES = 3  # of its machine that a training survives
 
@@ -30,16 +26,7 @@ class Runner:
 
     def run(self, folder: str, threads: int) -> int:
         """Train to the end; returns the exit code."""
-        own = {"OMP_NUM_THREADS": str(threads), "POLARS_MAX_THREADS": str(threads), "PYTHONUNBUFFERED": "1"}
-        with (Path(folder) / "log.txt").open("ab") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-m", "gnomon.learn.sweep", folder, str(threads)],
-                stdin=subprocess.PIPE,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=os.environ | own,
-                process_group=0,
-            )
+        self.process = train_apart(Path(folder), threads)
         return self.process.wait()
 
     def signal(self, number: int) -> None:
@@ -50,7 +37,7 @@ class Runner:
 class RemoteProcess:
     """A training somewhere on the cluster, with as much of the face of a `Popen` as a sweep looks at."""
 
-    stdin = None
+    stdin = None  # what runs the process there holds it
 
     def __init__(self, ray: Any, folder: Path, threads: int) -> None:
         self._ray, self._task = ray, (str(folder), threads)
@@ -101,17 +88,8 @@ class ClusterSweeper(Sweeper):
         self._ray = import_ray()
         check_shared(self._ray, runs)
 
-    def start(self, job: Job) -> None:
-        """Begin a training or go on with it, unless somebody else has finished it or is at it."""
-        if job.finished() or job.trained_elsewhere():
-            job.state = "finished" if job.finished() else "elsewhere"
-            return
-        if not job.folder.config.exists():
-            torch.set_num_threads(self.threads)  # they are noted with the versions
-            job.folder.create(job.training.config.to_json())
-        progress_file(job.folder).unlink(missing_ok=True)
-        process = RemoteProcess(self._ray, job.folder.path.resolve(), self.threads)
-        job.process, job.state = cast("subprocess.Popen[bytes]", process), "running"
+    def launch(self, job: Job) -> Process:
+        return RemoteProcess(self._ray, job.folder.path.resolve(), self.threads)
 
 
 def jobs_on(resources: Resources, jobs: int | None, threads: int) -> int:

@@ -14,10 +14,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import Any, Literal
+from typing import IO, Any, Literal, Protocol
 
 import torch
 
@@ -29,9 +30,25 @@ from gnomon.records.runs import RunFolder, write_text
 
 POLL_SECONDS = 0.25
 PROGRESS_SECONDS = 1.0  # between two notes on how far a training is
+LOG = "log.txt"  # in a run's folder: what its process said
 
 # Elsewhere: another process trains it, perhaps that of a sweep that was killed.
 State = Literal["waiting", "running", "elsewhere", "stopped", "finished", "failed"]
+
+
+class Process(Protocol):
+    """What a sweep asks of a training's process, wherever that runs: a part of `Popen`."""
+
+    @property
+    def stdin(self) -> IO[bytes] | None: ...
+
+    def poll(self) -> int | None: ...
+
+    def wait(self) -> int: ...
+
+    def send_signal(self, sig: int, /) -> None: ...
+
+    def kill(self) -> None: ...
 
 
 @dataclass
@@ -43,7 +60,7 @@ class Job:
     state: State = "waiting"
     reason: str = ""
     """Why it failed."""
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
 
     @property
     def name(self) -> str:
@@ -56,7 +73,7 @@ class Job:
 
     @property
     def log(self) -> Path:
-        return self.folder.path / "log.txt"
+        return self.folder.path / LOG
 
     def progress(self) -> dict[str, Any]:
         """The newest numbers: frames, minutes, rewarded, criterion and, of a running job, frames_per_second.
@@ -64,10 +81,8 @@ class Job:
         Any of them may be missing, all of them before the first.
         """
         if self.state == "running":
-            try:
+            with suppress(FileNotFoundError):  # it has not done a round yet
                 return json.loads(progress_file(self.folder).read_text())
-            except FileNotFoundError:  # it has not done a round yet
-                pass
         return self.folder.read_status()
 
     def finished(self) -> bool:
@@ -152,17 +167,25 @@ class Sweeper:
             torch.set_num_threads(self.threads)  # they are noted with the versions
             job.folder.create(job.training.config.to_json())
         progress_file(job.folder).unlink(missing_ok=True)
-        threads = str(self.threads)
-        with job.log.open("ab") as log:
-            job.process = subprocess.Popen(
-                [sys.executable, "-m", "gnomon.learn.sweep", str(job.folder.path), threads],
-                stdin=subprocess.PIPE,  # closed when this process is gone, however it went
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                env=os.environ | {"OMP_NUM_THREADS": threads, "POLARS_MAX_THREADS": threads, "PYTHONUNBUFFERED": "1"},
-                process_group=0,  # a Ctrl-C in the terminal is for the sweep alone
-            )
-        job.state = "running"
+        job.process, job.state = self.launch(job), "running"
+
+    def launch(self, job: Job) -> Process:
+        """The process that trains a job."""
+        return train_apart(job.folder.path, self.threads)
+
+
+def train_apart(folder: Path, threads: int) -> subprocess.Popen[bytes]:
+    """A process that trains the run in this folder and appends to its log what it says."""
+    own = {"OMP_NUM_THREADS": str(threads), "POLARS_MAX_THREADS": str(threads), "PYTHONUNBUFFERED": "1"}
+    with (folder / LOG).open("ab") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "gnomon.learn.sweep", str(folder), str(threads)],
+            stdin=subprocess.PIPE,  # closed when this process is gone, however it went
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=os.environ | own,
+            process_group=0,  # a Ctrl-C in the terminal is for the sweep alone
+        )
 
 
 def end(job: Job) -> None:
