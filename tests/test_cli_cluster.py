@@ -7,20 +7,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from commands_typed import FRAMES, SMALL, Captured, complaint
 from small_experiment import write_experiment
 from small_run import FRAMES_PER_ROUND
 
-from gnomon.cli import main
 from gnomon.learn import cluster_start
 from gnomon.learn.cluster_start import HOW_TO_INSTALL
 from gnomon.records.runs import RunFolder
-
-Captured = pytest.CaptureFixture[str]
-FRAMES = 3_200  # two unrolls of 16 lanes x 100 frames
-SMALL = (
-    "--learning.lanes", "16", "--learning.batch", "8", "--learning.vision-every", "2", "--optics.retina", "16", "16",
-    "--optics.gaze-step", "30", "--units", "16", "--features", "16", "--frames", f"{FRAMES}", "--threads", "1",
-)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -29,14 +22,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     return tmp_path
-
-
-def complaint(capsys: Captured, *arguments: str) -> str:
-    """The one line of a command that goes wrong."""
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.err.count("\n") == 1
-    return printed.err
 
 
 @pytest.mark.parametrize("command", [("train", "--cluster"), ("sweep", "try.toml", "--cluster")])

@@ -9,6 +9,7 @@ from threading import Thread
 
 import pytest
 import torch
+from commands_typed import Captured, complaint
 from rich.console import Console
 from small_experiment import write_experiment
 from small_run import CONFIG, FRAMES_PER_ROUND
@@ -23,20 +24,8 @@ from gnomon.learn.training import Limits, start
 from gnomon.records.runs import RunFolder, write_text
 from gnomon.records.trials import read_trials
 
-Captured = pytest.CaptureFixture[str]
-
 ROUNDS = 14
 FRAMES = ROUNDS * FRAMES_PER_ROUND
-
-
-def complaint(capsys: Captured, *arguments: str) -> str:
-    """What a command that goes wrong says: one line, exit code 2."""
-    capsys.readouterr()
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    return printed.err
 
 
 # Sweeps.

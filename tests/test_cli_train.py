@@ -5,21 +5,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from commands_typed import FRAMES, SMALL, Captured, complaint, typed
 
 from gnomon.agent.controllers import CONTROLLERS
-from gnomon.cli import main
 from gnomon.lab.tasks import PSYCHLAB, TASKS
 from gnomon.learn.config import read_config
 from gnomon.presets import PRESETS
 from gnomon.records.recordings import read_recording
 from gnomon.records.trials import read_trials
-
-Captured = pytest.CaptureFixture[str]
-FRAMES = 3_200  # two rounds of 16 lanes x 100 frames
-SMALL = (
-    "--learning.lanes", "16", "--learning.batch", "8", "--learning.vision-every", "2", "--optics.retina", "16", "16",
-    "--optics.gaze-step", "30", "--units", "16", "--features", "16", "--frames", f"{FRAMES}", "--threads", "1",
-)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -27,22 +20,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "80")
     return tmp_path
-
-
-def typed(capsys: Captured, *arguments: str) -> str:
-    """What a command that goes well prints."""
-    assert main(arguments) == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    return printed.out
-
-
-def complaint(capsys: Captured, *arguments: str) -> str:
-    """The one line of a command that goes wrong."""
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
-    assert printed.err.count("\n") == 1
-    return printed.err
 
 
 @pytest.mark.parametrize("task", sorted(TASKS))

@@ -291,7 +291,7 @@ def test_ctrl_c_twice_kills(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         sweeper.run(interrupt)
-    assert [process.returncode for process in processes] == [-signal.SIGKILL] * 2
+    assert [process.poll() for process in processes] == [-signal.SIGKILL] * 2
     assert signal.getsignal(signal.SIGINT) is before
 
 
