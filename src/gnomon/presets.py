@@ -11,21 +11,25 @@ from gnomon.learn.config import LearningConfig, RunConfig
 # config. A coarse gaze finds the targets sooner, answers within a step or two, and leaves less to look at.
 LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=60, gaze_limit=20.0))
 
-# Without a memory the gaze is the clock, and a finer gaze is a finer clock; and vision has to tell its places apart, so
-# it goes on learning. Less entropy, because a path that is to take 100 frames bears little chance.
+# Without a memory the gaze is the clock: as long as its way across, and as fine as its steps. So the gaze is fine and
+# may leave the monitor, and vision, which has to tell its places apart, goes on learning. Less entropy, because a path
+# that is to take 100 frames bears little chance; and no discount from Ready on, which would make short paths dearer.
+FEEDFORWARD_FRAMES = 36_000_000
 LAPTOP_FEEDFORWARD = replace(
     LAPTOP,
-    optics=OpticsConfig(gaze_step=20),
+    optics=OpticsConfig(gaze_step=10),
     agent=AgentConfig(controller="feedforward"),
     learning=LearningConfig(
-        learning_rate=3e-3,
-        value_learning_rate=2e-3,
-        vision_learning_rate=3e-4,
-        vision_every=64,
-        vision_frames=45_000_000,
+        learning_rate=1e-3,
+        value_learning_rate=1e-3,
+        vision_learning_rate=1e-4,
+        vision_every=128,
+        vision_frames=FEEDFORWARD_FRAMES,
         entropy_cost=0.001,
         final_entropy_cost=None,
-        frames=45_000_000,
+        grading=12.0,
+        repay_discount=True,
+        frames=FEEDFORWARD_FRAMES,
     ),
 )
 
@@ -51,6 +55,8 @@ PAPER_RUN = RunConfig(
         careful_learning_rate=1.0,
         vision_frames=3_200_000_000,
         mastery=2.0,
+        calibration=None,
+        grading=None,
         frames=3_200_000_000,  # a million updates
     ),
 )

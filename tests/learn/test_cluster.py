@@ -14,6 +14,7 @@ from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.agent.agent import Agent, AgentConfig
 from gnomon.lab.optics import OpticsConfig
+from gnomon.lab.shaping import Grading
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn import cluster
 from gnomon.learn.checkpoint import newest_checkpoint
@@ -140,7 +141,7 @@ def test_lag_is_the_updates_since_the_weights_that_acted(fake: FakeRay, tmp_path
     trainer, source = pooled(tmp_path, 1, ahead=2)
     lags, updates = [], [0]
     for _ in range(5):
-        trainer.learner.learn(source.unroll(0.0), rates_of(trainer))
+        trainer.learner.learn(source.unroll(None), rates_of(trainer))
         lags.append(source.metrics()["lag"])
         updates.append(trainer.learner.updates)
     # Unrolls are asked for when one comes: the first two with the first weights, then each two unrolls before its turn.
@@ -159,11 +160,11 @@ def same_weights(one: Agent, other: Agent) -> bool:
 def test_weights_are_sent_once_and_vision_only_when_it_has_changed(fake: FakeRay, tmp_path: Path) -> None:
     trainer, source = pooled(tmp_path, 1, 0, replace(CONFIG, learning=replace(CONFIG.learning, vision_every=6)))
     for _ in range(5):
-        trainer.learner.learn(source.unroll(0.0), rates_of(trainer))
+        trainer.learner.learn(source.unroll(None), rates_of(trainer))
         assert not same_weights(trainer.agent, fake.actors[0].pool.actor.agent)  # it has learned
-    source.unroll(0.0)
+    source.unroll(None)
     assert same_weights(trainer.agent, fake.actors[0].pool.actor.agent)
-    source.unroll(0.0)  # nothing has been learned since
+    source.unroll(None)  # nothing has been learned since
     sent = [(rest, vision) for _, rest, vision in fake.actors[0].orders]
     # Three or four batches a round, six between two updates of vision.
     assert sent[0] == (True, True)
@@ -173,31 +174,31 @@ def test_weights_are_sent_once_and_vision_only_when_it_has_changed(fake: FakeRay
     assert not sent[1][1]
 
 
-def test_pools_get_the_share_of_strict_lanes(fake: FakeRay, tmp_path: Path) -> None:
+def test_pools_grade_as_they_are_told(fake: FakeRay, tmp_path: Path) -> None:
     _, source = pooled(tmp_path, 2, 1)
-    source.unroll(0.25)
-    source.unroll(0.25)
-    first = fake.actors[0].pool.actor.laboratory.trials.first_level
-    assert (first > 0).tolist() == [True] * 8 + [False] * 24
+    grading = Grading(share=0.25, width=20.0)
+    source.unroll(grading)
+    source.unroll(grading)
+    assert fake.actors[0].pool.actor.laboratory.trials.grading == grading
 
 
 @pytest.mark.parametrize("ahead", [1, 3])
 def test_a_slow_learner_finds_no_more_than_was_allowed(fake: FakeRay, tmp_path: Path, ahead: int) -> None:
     _, source = pooled(tmp_path, 2, ahead)
     for _ in range(6):
-        source.unroll(0.0)
+        source.unroll(None)
         assert len(source._in_flight) == len(source.ledger.waiting) == 2 * ahead
     assert set(fake.waits) == {2 * ahead}
 
 
 def test_a_slow_pool_holds_up_nobody_and_is_still_heard(fake: FakeRay, tmp_path: Path) -> None:
     _, source = pooled(tmp_path, 3, 1)
-    source.unroll(0.0)
+    source.unroll(None)
     fake.actors[1].asleep = True
     heard = []
     for turn in range(8):
         fake.actors[1].asleep = turn < 6
-        source.unroll(0.0)
+        source.unroll(None)
         assert source.delivery is not None
         heard.append(source.delivery.order.ticket.pool)
     assert heard[:6] == [2, 0, 2, 0, 2, 0]
@@ -206,12 +207,12 @@ def test_a_slow_pool_holds_up_nobody_and_is_still_heard(fake: FakeRay, tmp_path:
 
 def test_pools_that_are_all_silent_are_an_error(fake: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, source = pooled(tmp_path, 2, 1)
-    source.unroll(0.0)
+    source.unroll(None)
     monkeypatch.setattr(cluster, "PATIENCE", -1.0)
     for actor in fake.actors:
         actor.asleep = True
     with pytest.raises(ClusterError, match="no unroll has come"):
-        source.unroll(0.0)
+        source.unroll(None)
 
 
 # Faults.
@@ -223,7 +224,7 @@ def test_a_pool_that_dies_is_replaced_and_its_unrolls_are_counted(fake: FakeRay,
     for turn in range(12):
         if turn == 5:
             fake.actors[0].dead = True
-        source.unroll(0.0)
+        source.unroll(None)
         assert source.delivery is not None
         used.append(source.delivery.order.ticket)
     assert len(set(used)) == len(used) == source.ledger.used == 12
@@ -242,7 +243,7 @@ def test_lanes_and_episodes_are_numbered_through(fake: FakeRay, tmp_path: Path) 
     for turn in range(60):
         if turn in (20, 40):
             fake.actors[-1 if turn == 40 else 1].dead = True
-        source.unroll(0.0)
+        source.unroll(None)
     assert source.replaced == 2
     trials = source.take_trials()
     lanes = set(trials["lane"])
@@ -257,10 +258,10 @@ def test_lanes_and_episodes_are_numbered_through(fake: FakeRay, tmp_path: Path) 
 
 def test_a_mistake_in_the_program_is_not_repeated_on_another_machine(fake: FakeRay, tmp_path: Path) -> None:
     _, source = pooled(tmp_path, 1, 1)
-    source.unroll(0.0)
+    source.unroll(None)
     fake.actors[0].fail = True
     with pytest.raises(RayTaskError, match="a mistake"):
-        source.unroll(0.0)
+        source.unroll(None)
     assert len(fake.actors) == 1
 
 
@@ -270,7 +271,7 @@ def test_a_pool_that_never_lives_is_given_up(fake: FakeRay, tmp_path: Path) -> N
     with pytest.raises(
         ClusterError, match="pool 0 died 3 times before its first unroll, the last time of: out of memory"
     ):
-        source.unroll(0.0)
+        source.unroll(None)
     assert len(fake.actors) == 3
 
 
@@ -307,7 +308,7 @@ def test_pools_and_incarnations_have_random_numbers_of_their_own() -> None:
 
 def test_a_cluster_run_goes_on_from_its_checkpoint(fake: FakeRay, tmp_path: Path) -> None:
     trainer = start(CONFIG, tmp_path / "run", on_pools(2, 1))
-    trainer.source.unroll(0.0)
+    trainer.source.unroll(None)
     fake.actors[0].dead = True
     trainer.run(Limits(frames=6 * FRAMES_PER_ROUND))
     assert trainer.folder.read_status()["state"] == "finished"
@@ -453,12 +454,12 @@ def test_a_run_learns_while_its_pools_are_killed(ray_here: Resources, tmp_path: 
     assert isinstance(source, Pools)
     chance, act, used, kills = random.Random(5), source.unroll, [], 0
 
-    def unroll(strict: float) -> Any:
+    def unroll(grading: Grading | None) -> Any:
         nonlocal kills
         if used and chance.random() < DEATHS:
             ray.kill(source.members[chance.randrange(2)].handle)
             kills += 1
-        done = act(strict)
+        done = act(grading)
         assert source.delivery is not None
         used.append(source.delivery.order.ticket)
         return done

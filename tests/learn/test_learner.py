@@ -109,11 +109,11 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     unroll = acted(actor)
     # Both norms get clipped.
     config = replace(
-        LEARNING, batch=3, vision_every=vision_every, value_cost=0.7, clip_norm=2.0
+        LEARNING, batch=3, vision_every=vision_every, value_cost=0.7, clip_norm=2.0, calibration=None
     )  # fmt: skip
     plain = copy.deepcopy(actor.agent)
     learner = build_learner(actor, config)
-    learner.learn(unroll, Rates(learning=0.015, value=0.03, vision=0.0075, entropy=0.2, strict=0.0))
+    learner.learn(unroll, Rates(learning=0.015, value=0.03, vision=0.0075, entropy=0.2, grading=None))
     assert learner.updates == batches
 
     vision = list(plain.vision.parameters())

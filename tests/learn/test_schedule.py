@@ -1,4 +1,4 @@
-"""How steps, exploration and strictness change in the course of a run."""
+"""How steps, exploration and reward change in the course of a run."""
 
 from dataclasses import replace
 
@@ -26,16 +26,21 @@ def test_learning_rates_fall_in_the_second_half_and_with_the_best_success(
     now = rates(CONFIG, Standing(frames, best))
     assert now.learning == pytest.approx(1e-3 * share)
     assert now.vision == pytest.approx(4e-3 * share)
-    assert (now.entropy, now.strict) == (0.04, 0.0)
+    assert now.entropy == 0.04
 
 
-@pytest.mark.parametrize(
-    ("frames", "entropy", "strict"),
-    [(200, 0.04, 0.0), (250, 0.02, 0.5), (300, 0.01, 1.0), (800, 0.01, 1.0), (850, 0.01, 0.5), (900, 0.01, 0.0)],
-)
-def test_what_is_mastered_is_polished_and_ends_by_the_true_rule(frames: int, entropy: float, strict: float) -> None:
-    now = rates(CONFIG, Standing(frames, best=0.85, mastered=200))
-    assert (now.entropy, now.strict) == pytest.approx((entropy, strict))
+@pytest.mark.parametrize(("frames", "entropy"), [(200, 0.04), (250, 0.02), (300, 0.01), (900, 0.01)])
+def test_what_is_mastered_is_polished(frames: int, entropy: float) -> None:
+    assert rates(CONFIG, Standing(frames, best=0.85, mastered=200)).entropy == pytest.approx(entropy)
+
+
+@pytest.mark.parametrize(("frames", "share"), [(0, 1.0), (800, 1.0), (850, 0.5), (900, 0.0), (1_000, 0.0)])
+def test_rewards_are_graded_until_the_last_tenth(frames: int, share: float) -> None:
+    config = replace(CONFIG, grading=12.0, repay_discount=True, discount=0.9)
+    now = rates(config, Standing(frames))
+    assert now.graded == pytest.approx(share)
+    assert now.grading is None or (now.grading.width, now.grading.discount) == (12.0, 0.9)
+    assert rates(replace(config, grading=None), Standing(frames)).grading is None
 
 
 def test_the_critic_keeps_its_pace() -> None:
@@ -60,5 +65,5 @@ def test_a_value_goes_from_first_to_final(first: float, final: float | None, hal
 
 
 def test_nothing_changes_where_nothing_is_asked_for() -> None:
-    steady = replace(CONFIG, final_learning_rate=1.0, careful_learning_rate=1.0, final_entropy_cost=None)
+    steady = replace(CONFIG, final_learning_rate=1.0, careful_learning_rate=1.0, final_entropy_cost=None, grading=None)
     assert rates(steady, Standing(1_000, best=1.0)) == rates(steady, Standing())

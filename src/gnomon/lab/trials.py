@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box
+from gnomon.lab.shaping import Grading
 from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task
 
 NEVER = 2**30  # frame number of an event that is not scheduled
@@ -20,7 +21,7 @@ NO_PRODUCTION = -1
 # What `Trials` keeps of each lane from frame to frame; `state_dict` saves it.
 LANE_STATE = (
     "picture", "due", "running", "hover", "away", "off", "episode", "trial", "episode_start", "trial_start",
-    "drawn", "tolerance", "level", "first_level", "successes", "production", "extra_pause",
+    "drawn", "tolerance", "level", "successes", "production", "extra_pause",
 )  # fmt: skip
 
 
@@ -85,7 +86,6 @@ class Trials:
         tolerance   float64, how far a response may be off and still be rewarded, in frames
         away        frames since the gaze was last on the centre of the cross
         level       [levels, lanes] step of the curriculum, one for each interval
-        first_level step at which a lane's episodes begin, 0 unless it is judged strictly
         successes   [levels, lanes] rewards at that step
         production  the response's interval in frames
         extra_pause frames added to the coming pause
@@ -97,6 +97,7 @@ class Trials:
         self.task, self.lanes, self.draw = task, lanes, draw
         self.device = torch.device(device)
         self.now = 0
+        self.grading: Grading | None = None  # shapes the reward, for training only; set anew for each unroll
         self._event = {name: row for row, name in enumerate(task.events, start=1)}
         self._condition = {name: row for row, name in enumerate(task.conditions)}
 
@@ -110,7 +111,6 @@ class Trials:
         self.due = integers(1 + len(task.events))
         self.drawn = integers(len(task.conditions))
         self.level, self.successes = integers(task.levels), integers(task.levels)
-        self.first_level = integers()
         self.running = torch.zeros(lanes, dtype=torch.bool, device=self.device)
         self.tolerance = torch.zeros(lanes, dtype=torch.float64, device=self.device)
         self._rows: list[tuple[Tensor, Tensor]] = []
@@ -185,7 +185,7 @@ class Trials:
     def _finish(self, lanes: Tensor, outcome: Tensor, reward: Tensor) -> None:
         code = outcome[lanes]
         earned = self.task.reward(self, lanes, code)
-        reward[lanes] += earned
+        reward[lanes] += self._graded(lanes, code, earned)
         self._record(lanes, code, earned)
         self.extra_pause[lanes] = 0
         self.task.finish(self, lanes, code)
@@ -195,6 +195,13 @@ class Trials:
         self.running[lanes] = False
         self.hover[lanes] = 0
         self.trial[lanes] += 1
+
+    def _graded(self, lanes: Tensor, outcome: Tensor, earned: Tensor) -> Tensor:
+        """What the learner gets where these trials earned so much: the same, unless productions are graded."""
+        if self.grading is None or not self.task.levels:  # a choice is not a production
+            return earned
+        sample, production = self.condition("sample_interval")[lanes], self.production[lanes]
+        return torch.where(produced(outcome), self.grading.reward(earned, sample, production), earned)
 
     def _close(self, gaze: Gaze, reward: Tensor) -> TrialFrame:
         """The episode's three ends. Trials under way are recorded as cut off."""
@@ -222,22 +229,10 @@ class Trials:
         self.running[lanes] = False
         for counter in (self.hover, self.away, self.off, self.trial, self.extra_pause):
             counter[lanes] = 0
-        self.level[:, lanes] = self.first_level[lanes]
+        self.level[:, lanes] = 0
         self.successes[:, lanes] = 0
         self.episode[lanes] += 1
         self.episode_start[lanes] = self.now + 1
-
-    def judge_strictly(self, lanes: int) -> None:
-        """In the first so many lanes, judge by the tightest tolerance from the next trial on; in the others, as usual.
-
-        Lanes that change begin their curriculum anew. This shapes the reward: it is for training only.
-        """
-        first = torch.zeros_like(self.first_level)
-        first[:lanes] = self.task.tolerance_steps - 1
-        changed = (first != self.first_level).nonzero().squeeze(1)
-        self.first_level = first
-        self.level[:, changed] = first[changed]
-        self.successes[:, changed] = 0
 
     def stagger(self, generator: torch.Generator) -> None:
         """Put each lane at a random point of its episode, by frames and by trials, as if long running."""
@@ -254,7 +249,6 @@ class Trials:
     def _record(self, lanes: Tensor, outcome: Tensor, reward: Tensor) -> None:
         """Keep one row for each of these trials: int [columns, n] and float64 [2, n]; see `row_columns`."""
         start = self.episode_start[lanes]
-        produced = (outcome == Outcome.CORRECT) | (outcome == Outcome.WRONG)
         due = self.due[1:, lanes]
         happened = due <= self.now
         whole = torch.stack(
@@ -263,7 +257,7 @@ class Trials:
                 self.episode[lanes],
                 self.trial[lanes],
                 outcome.int(),
-                torch.where(produced, self.production[lanes], NO_PRODUCTION),
+                torch.where(produced(outcome), self.production[lanes], NO_PRODUCTION),
                 self.trial_start[lanes] - start,
                 self.now - start,
             ]
@@ -303,3 +297,8 @@ class Trials:
             setattr(self, name, saved.to(self.device, mine.dtype).clone())
         self.now = int(state["now"])
         self._rows = [(state["rows"].to(self.device), state["reals"].to(self.device))]
+
+
+def produced(outcome: Tensor) -> Tensor:
+    """Whether trials with these outcomes had a response that counts: bool [n]."""
+    return (outcome == Outcome.CORRECT) | (outcome == Outcome.WRONG)

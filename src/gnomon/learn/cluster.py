@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from gnomon.agent.agent import Agent
+from gnomon.lab.shaping import Grading
 from gnomon.learn.actor import Unroll
 from gnomon.learn.cluster_pool import Arrays, Delivery, Order, Pool, Ticket, pack, parcels, unpack
 from gnomon.learn.cluster_start import Plan, Resources, check_store, import_ray
@@ -117,25 +118,25 @@ class Pools:
 
     # Unrolls.
 
-    def unroll(self, strict: float) -> Unroll:
+    def unroll(self, grading: Grading | None) -> Unroll:
         """The oldest unroll that is ready; meanwhile pools go on with the next ones."""
         self._weights.publish(self.trainer.agent, self.trainer.learner.updates)
-        self._ask(max(1, self.plan.ahead), strict)
+        self._ask(max(1, self.plan.ahead), grading)
         start = time.perf_counter()
-        self.delivery = self._next_delivery(strict)
+        self.delivery = self._next_delivery(grading)
         self.waited = time.perf_counter() - start
         self.lag = self.trainer.learner.updates - self.delivery.order.version
-        self._ask(self.plan.ahead, strict)
+        self._ask(self.plan.ahead, grading)
         self._keep_trials(self.delivery)
         return unpack(self.delivery.unroll).to(self.trainer.laboratory.device)
 
-    def _ask(self, ahead: int, strict: float) -> None:
+    def _ask(self, ahead: int, grading: Grading | None) -> None:
         """See to it that every pool has so many unrolls to do, or waiting."""
         for member in self.members:
             handle = member.handle if member.handle is not None else self._start(member)
             for _ in range(ahead - sum(order.ticket.pool == member.number for order in self._in_flight.values())):
                 ticket = Ticket(member.number, member.incarnation, member.asked)
-                order = Order(ticket, self._weights.version, strict)
+                order = Order(ticket, self._weights.version, grading)
                 rest = self._weights.rest if member.rest != self._weights.version else None
                 vision = self._weights.vision if member.vision != self._weights.vision_version else None
                 self._in_flight[handle.unroll.remote(order, rest, vision)] = order
@@ -143,7 +144,7 @@ class Pools:
                 member.asked += 1
                 self.ledger.ask(ticket)
 
-    def _next_delivery(self, strict: float) -> Delivery:
+    def _next_delivery(self, grading: Grading | None) -> Delivery:
         asked = time.monotonic()
         while True:
             ready, _ = self._ray.wait(list(self._in_flight), num_returns=1, timeout=1.0)
@@ -161,7 +162,7 @@ class Pools:
                 raise
             except self._ray.exceptions.RayError as error:
                 self._replace(member, error)
-                self._ask(max(1, self.plan.ahead), strict)
+                self._ask(max(1, self.plan.ahead), grading)
                 continue
             member.deaths = 0
             if self.ledger.use(delivery.order.ticket):

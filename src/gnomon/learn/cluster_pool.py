@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from gnomon.agent.agent import Agent
+from gnomon.lab.shaping import Grading
 from gnomon.learn.actor import Unroll
 from gnomon.learn.config import RunConfig
 from gnomon.learn.memory import keep_freed_memory
@@ -39,8 +40,8 @@ class Order:
     ticket: Ticket
     version: int
     """Of the weights, in updates of the learner."""
-    strict: float
-    """Share of lanes in which every trial is judged by the tightest tolerance."""
+    grading: Grading | None
+    """How productions are graded; none: the task's own reward."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,11 @@ class Pool:
         if order.ticket != self.next:
             raise RuntimeError(f"{order.ticket} was asked for, but {self.next} is next")
         self.next = replace(self.next, number=self.next.number + 1)
-        start, lab = perf_counter(), self.actor.laboratory
+        start, trials = perf_counter(), self.actor.laboratory.trials
         self._take_in(rest, vision)
-        lab.trials.judge_strictly(round(order.strict * lab.lanes))
+        trials.grading = order.grading
         packed = pack(self.actor.unroll())
-        whole, real = lab.trials.take_rows()
+        whole, real = trials.take_rows()
         return Delivery(order, packed, (whole.numpy(), real.numpy()), perf_counter() - start)
 
     def _take_in(self, rest: Arrays | None, vision: Arrays | None) -> None:

@@ -36,6 +36,8 @@ class LearningConfig:
     """Weight of the entropy when the mastered task has been polished; none keeps it."""
     value_cost: float = 0.5
     """Weight of the value loss."""
+    calibration: float | None = 0.98
+    """Memory, per update, of the line that keeps the values level (`gnomon.learn.calibration`); none: as they are."""
     horizon: int | None = None
     """Steps that V-trace and the losses see at a time ("10-step RL": 10); none for the whole trajectory."""
     learning_rate: float = 5e-4
@@ -52,15 +54,20 @@ class LearningConfig:
     """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
     mastery: float = 0.85
     """Share of rewarded trials at which the task counts as mastered; above 1 for never. Polishing begins."""
-    polish_frames: int = 4_000_000
-    """Frames of polishing over which the entropy's weight falls, and trials come to be judged strictly."""
+    polish_frames: int = 8_000_000
+    """Frames of polishing over which the entropy's weight falls."""
+    grading: float | None = 20.0
+    """Frames of error at which the graded reward has fallen to 1/e; it is gone for the last tenth of the run. None: the
+    task's own reward all along."""
+    repay_discount: bool = False
+    """Whether the graded reward pays back what discounting takes from Ready to the response."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Adam's memory of the gradient and of its square, per update."""
     adam_epsilon: float = 1e-4
     """Adam's epsilon, for gradients of summed losses."""
     clip_norm: float = 40.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
-    frames: int = 30_000_000
+    frames: int = 32_000_000
     """Length of the run unless it is limited otherwise."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
@@ -79,6 +86,10 @@ class LearningConfig:
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise ValueError(f"{name} is {value}; it must be a number of at least 0")
+        if self.grading is not None:
+            positive(self, "grading")
+        if self.calibration is not None and not 0 <= self.calibration < 1:
+            raise ValueError(f"calibration is {self.calibration}; it must be at least 0 and below 1, or none")
         if not 0 <= self.discount <= 1:
             raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
         for name in ("final_learning_rate", "careful_learning_rate"):

@@ -18,6 +18,7 @@ from torch.nn.utils import clip_grad_norm_
 from gnomon.agent.agent import Agent
 from gnomon.agent.eye import Eye, distinct_ids, learn_to_see, look_with_gradient
 from gnomon.learn.actor import Unroll
+from gnomon.learn.calibration import Calibration
 from gnomon.learn.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 from gnomon.learn.config import LearningConfig
 from gnomon.learn.losses import impala_loss
@@ -49,6 +50,7 @@ class Learner:
         groups = [{"params": rest}, {"params": value}]
         self.optimiser = torch.optim.Adam(groups, betas=config.adam_betas, eps=config.adam_epsilon)
         self.vision_optimiser = torch.optim.Adam(vision, betas=config.adam_betas, eps=config.adam_epsilon)
+        self.calibration = Calibration(config.calibration) if config.calibration is not None else None
         self.updates = 0
         self.reward_per_trajectory = 0.0
         self.waiting: Unroll | None = None
@@ -128,18 +130,24 @@ class Learner:
         # As a lookup, gathering has the fastest backward of all ways to add 50,000 rows into 2,500.
         drive = F.embedding(places, self.agent.controller.drive(features))  # [T + 1, B, D]
         output, _ = self.agent.unroll(drive, unroll.first, unroll.state)
-        return impala_loss(
+        discount, level = config.discount * (~unroll.end), (0.0, 1.0)
+        if self.calibration is not None:
+            self.calibration.observe(output.value, unroll.reward, discount)
+            level = self.calibration.line
+        loss, metrics = impala_loss(
             output.logits[:-1],
             output.value[:-1],
             output.value[-1].detach(),
             unroll.log_prob,
             unroll.action,
             unroll.reward,
-            config.discount * (~unroll.end),
+            discount,
             entropy_cost=entropy_cost,
             value_cost=config.value_cost,
             horizon=config.horizon,
+            calibration=level,
         )
+        return loss, metrics | {"value_offset": torch.tensor(level[0]), "value_scale": torch.tensor(level[1])}
 
     def _step(self, optimiser: torch.optim.Optimizer) -> Tensor:
         """Clip, check, step; returns the gradient's norm before clipping."""
@@ -174,6 +182,8 @@ class Learner:
         tensors = {"generator": self.generator.get_state()}
         tensors |= nest("optimiser", dict(optimiser_tensors(self.optimiser)))
         tensors |= nest("vision_optimiser", dict(optimiser_tensors(self.vision_optimiser)))
+        if self.calibration is not None:
+            tensors["calibration"] = self.calibration.sums
         if self.waiting is not None:
             tensors |= nest("waiting", self.waiting.tensors())
         return tensors, {"updates": self.updates, "reward_per_trajectory": self.reward_per_trajectory}
@@ -182,6 +192,8 @@ class Learner:
         self.generator.set_state(tensors["generator"])
         load_optimiser(self.optimiser, unnest("optimiser", tensors))
         load_optimiser(self.vision_optimiser, unnest("vision_optimiser", tensors))
+        if self.calibration is not None:
+            self.calibration.sums = tensors["calibration"].clone()
         waiting = unnest("waiting", tensors)
         self.waiting = Unroll.from_tensors(waiting).to(self.config.device) if waiting else None
         self.updates = int(counters["updates"])

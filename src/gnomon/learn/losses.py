@@ -18,12 +18,15 @@ def impala_loss(
     entropy_cost: float = 0.01,
     value_cost: float = 0.5,
     horizon: int | None = None,
+    calibration: tuple[float, float] = (0.0, 1.0),
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss, and scalars worth logging.
 
     logits [T, B, A], values [T, B] and bootstrap_value [B] come from the learner; behaviour_log_prob [T, B]
     is what the actor gave the action it took, actions [T, B] int64; r_t and discount_t [T, B] follow that
     action.
+
+    V-trace uses a + b V with the calibration (a, b); the values themselves are what learns.
 
     The loss is a sum, not a mean: the optimiser's epsilon is only the paper's under a sum. With a `horizon`
     ("10-step RL") every chunk of so many steps has its own V-trace and its own sum, and the loss is the
@@ -36,7 +39,8 @@ def impala_loss(
     log_policy = logits.log_softmax(-1)
     log_prob = log_policy.gather(-1, actions.unsqueeze(-1)).squeeze(-1)  # [T, B]
     log_rhos = log_prob.detach() - behaviour_log_prob
-    vs, advantages = vtrace(log_rhos, discount_t, r_t, values, bootstrap_value, horizon)
+    a, b = calibration
+    vs, advantages = vtrace(log_rhos, discount_t, r_t, a + b * values, a + b * bootstrap_value, horizon)
     chunks = -(-len(values) // chunk_length(len(values), horizon))
 
     policy_loss = -(advantages * log_prob).sum() / chunks

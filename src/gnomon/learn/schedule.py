@@ -1,17 +1,18 @@
-"""How steps, exploration and strictness change in the course of a run: pure functions of its config and its standing.
+"""How steps, exploration and reward change in the course of a run: pure functions of its config and its standing.
 
 Large steps find the task and then lose it again; small ones keep it (docs/training.md). So the learning rates fall with
 the best share of rewarded trials so far, and never rise again. Vision learns first and then stays as it is. Once the
-task is mastered the run is polished: the entropy bonus falls, and lane by lane trials are judged by the tightest
-tolerance from the episode's start on. That last one shapes the reward; it is gone for the last tenth of the run.
+task is mastered the entropy bonus falls. Most of the run the reward is graded: it tells by how much a production was
+off, which a right or wrong does not. That shapes the reward; it is gone for the last tenth of the run.
 """
 
 from dataclasses import dataclass
 
+from gnomon.lab.shaping import Grading
 from gnomon.learn.config import LearningConfig
 
 CAREFUL_FROM, CAREFUL_TO = 0.5, 0.9  # best shares of rewarded trials between which the learning rates fall
-LOOSEN_FROM, LOOSEN_TO = 0.8, 0.9  # shares of the frames between which the lanes return to the task's own reward rule
+GRADED_UNTIL, UNGRADED_FROM = 0.8, 0.9  # shares of the frames between which the task's own reward takes over
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,13 @@ class Rates:
     vision: float
     """0: vision stays as it is."""
     entropy: float
-    strict: float
-    """Share of lanes in which every trial is judged by the tightest tolerance."""
+    grading: Grading | None
+    """How productions are graded; none: the task's own reward."""
+
+    @property
+    def graded(self) -> float:
+        """Share of the reward that is graded."""
+        return self.grading.share if self.grading else 0.0
 
 
 def rates(config: LearningConfig, standing: Standing) -> Rates:
@@ -52,8 +58,15 @@ def rates(config: LearningConfig, standing: Standing) -> Rates:
         value=config.learning_rate * share if config.value_learning_rate is None else config.value_learning_rate,
         vision=config.vision_learning_rate * share if standing.frames < config.vision_frames else 0.0,
         entropy=between(config.entropy_cost, config.final_entropy_cost, polish),
-        strict=polish * (1 - ramp(done, LOOSEN_FROM, LOOSEN_TO)),
+        grading=grading(config, 1 - ramp(done, GRADED_UNTIL, UNGRADED_FROM)),
     )
+
+
+def grading(config: LearningConfig, share: float) -> Grading | None:
+    """How productions are graded when this share of the reward is."""
+    if config.grading is None or share <= 0:
+        return None
+    return Grading(share, config.grading, config.discount if config.repay_discount else 1.0)
 
 
 def ramp(value: float, start: float, end: float) -> float:

@@ -5,6 +5,7 @@ from typing import Protocol
 import polars as pl
 from torch import Tensor
 
+from gnomon.lab.shaping import Grading
 from gnomon.learn.actor import Actor, Unroll
 from gnomon.records.trials import take_trials
 
@@ -12,8 +13,8 @@ from gnomon.records.trials import take_trials
 class Source(Protocol):
     """Where unrolls come from: the lanes of this process, or the pools of a cluster (`gnomon.learn.cluster`)."""
 
-    def unroll(self, strict: float) -> Unroll:
-        """The next unroll to learn from; of its lanes, this share judges every trial by the tightest tolerance."""
+    def unroll(self, grading: Grading | None) -> Unroll:
+        """The next unroll to learn from, with productions graded like this."""
         ...
 
     def take_trials(self) -> pl.DataFrame:
@@ -41,9 +42,8 @@ class OwnLanes:
     def __init__(self, actor: Actor) -> None:
         self.actor = actor
 
-    def unroll(self, strict: float) -> Unroll:
-        lab = self.actor.laboratory
-        lab.trials.judge_strictly(round(strict * lab.lanes))
+    def unroll(self, grading: Grading | None) -> Unroll:
+        self.actor.laboratory.trials.grading = grading
         return self.actor.unroll()
 
     def take_trials(self) -> pl.DataFrame:

@@ -83,7 +83,7 @@ class Trainer:
         now = rates(self.config.learning, self.standing)
         # An unroll may do no more than wait for a batch; only after vision has learned is the eye's table fresh.
         while self.learner.updates == updates or not self.learner.at_rest:
-            unroll = self.source.unroll(now.strict)
+            unroll = self.source.unroll(now.grading)
             self.frames += unroll.frames
             turns.append(self.learner.learn(unroll, now) | self.source.metrics())
             rewards, frames = rewards + float(unroll.reward.sum()), frames + unroll.frames
@@ -96,7 +96,7 @@ class Trainer:
             self.best = max(self.best, self.success)
         if self.mastered is None and self.best >= self.config.learning.mastery:
             self.mastered = self.frames
-        return means(turns) | {"reward_rate": 1000 * rewards / frames, "strict": now.strict}
+        return means(turns) | {"reward_rate": 1000 * rewards / frames, "graded": now.graded}
 
     @property
     def standing(self) -> Standing:

@@ -127,11 +127,6 @@ class Task(ABC):
         """Number of separate curricula: one for each interval whose tolerance tightens with success."""
         return 0
 
-    @property
-    def tolerance_steps(self) -> int:
-        """Number of steps of each curriculum."""
-        return 1
-
     def cross(self) -> Widget:
         return Widget("fixation", Box.around(*MONITOR_CENTRE, self.fixation_size), self.fixation_colour, "cross")
 

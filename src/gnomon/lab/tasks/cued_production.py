@@ -80,10 +80,6 @@ class CuedProduction(Task):
         return len(self.intervals)
 
     @property
-    def tolerance_steps(self) -> int:
-        return len(self.tolerance_factors)
-
-    @property
     def timeout(self) -> int:
         """Frames from the first click to the end of a trial without a second one."""
         return max(1, -int(-self.timeout_factor * self.intervals[1] // 1))
@@ -134,7 +130,7 @@ class CuedProduction(Task):
         interval = trials.condition("sample_interval")[lanes]
         long = (interval == self.intervals[1]).int()
         success = (outcome == Outcome.CORRECT).int()
-        promote(trials, lanes, long, success, steps=self.tolerance_steps, every=self.rewards_to_promote)
+        promote(trials, lanes, long, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote)
         if self.wait_complement:
             trials.extra_pause[lanes] = (interval - trials.production[lanes]).clamp(min=0) * (
                 outcome != Outcome.TIMEOUT

@@ -106,10 +106,6 @@ class ReadySetGo(Task):
         return len(self.intervals)
 
     @property
-    def tolerance_steps(self) -> int:
-        return len(self.tolerance_factors)
-
-    @property
     def timeout(self) -> int:
         """Frames from fixation to the end of a trial without response."""
         return max(1, -int(-self.timeout_factor * max(*self.intervals, *self.probe_intervals, 0) // 1))
@@ -196,7 +192,7 @@ class ReadySetGo(Task):
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
         success = (outcome == Outcome.CORRECT) * (1 - trials.condition("probe")[lanes])
         interval = self._curriculum(trials.condition("sample_interval")[lanes])
-        promote(trials, lanes, interval, success, steps=self.tolerance_steps, every=self.rewards_to_promote)
+        promote(trials, lanes, interval, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote)
 
     def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
         reward = super().reward(trials, lanes, outcome)
