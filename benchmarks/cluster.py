@@ -122,7 +122,7 @@ def costs(config: RunConfig) -> Costs:
     for number in range(1 + TRAJECTORIES // config.learning.lanes):
         rest, vision = parcels(trainer.agent)
         before = time.process_time()
-        delivery = pool.unroll(Order(Ticket(0, 0, number), trainer.learner.updates, 0.0), rest, vision)
+        delivery = pool.unroll(Order(Ticket(0, 0, number), trainer.learner.updates, None), rest, vision)
         between = time.process_time()
         trainer.learner.learn(unpack(delivery.unroll), rates(config.learning, trainer.standing))
         acting.append(between - before)

@@ -20,10 +20,9 @@ LAPTOP_FEEDFORWARD = replace(
     optics=OpticsConfig(gaze_step=10),
     agent=AgentConfig(controller="feedforward"),
     learning=LearningConfig(
-        learning_rate=1e-3,
         value_learning_rate=1e-3,
         vision_learning_rate=1e-4,
-        vision_every=128,
+        vision_every=32,
         vision_frames=FEEDFORWARD_FRAMES,
         entropy_cost=0.001,
         final_entropy_cost=None,

@@ -286,7 +286,7 @@ def test_the_ledger_lets_an_unroll_be_used_once() -> None:
 
 
 def test_a_pool_does_not_do_an_unroll_twice() -> None:
-    pool, order = Pool(CONFIG, 0, 0, 1), Order(Ticket(0, 0, 0), 0, 0.0)
+    pool, order = Pool(CONFIG, 0, 0, 1), Order(Ticket(0, 0, 0), 0, None)
     pool.unroll(order, None, None)
     with pytest.raises(RuntimeError, match=r"number=1.* is next"):
         pool.unroll(order, None, None)
@@ -294,7 +294,7 @@ def test_a_pool_does_not_do_an_unroll_twice() -> None:
 
 def test_pools_and_incarnations_have_random_numbers_of_their_own() -> None:
     def acted(pool: int, incarnation: int) -> bytes:
-        order = Order(Ticket(pool, incarnation, 0), 0, 0.0)
+        order = Order(Ticket(pool, incarnation, 0), 0, None)
         return Pool(CONFIG, pool, incarnation, 1).unroll(order, None, None).unroll["action"].tobytes()
 
     everybody = [acted(pool, incarnation) for pool in range(2) for incarnation in range(3)]

@@ -22,17 +22,17 @@ class LearningConfig:
     """Subjects that act at once."""
     unroll: int = 100
     """Frames of a trajectory."""
-    batch: int = 32
+    batch: int = 128
     """Trajectories of an update."""
     rewards_per_batch: float = 0.0
     """While rewards are rare, batches grow until they hold about this many; 0 keeps them at `batch`."""
-    vision_every: int = 4
+    vision_every: int = 1
     """Updates of the controller and the heads between two of vision, which learns from their summed gradients."""
     discount: float = 0.99
     """Discount per frame."""
-    entropy_cost: float = 0.01
+    entropy_cost: float = 0.003
     """Weight of the policy's entropy (nats, summed over frames) at the start."""
-    final_entropy_cost: float | None = 0.003
+    final_entropy_cost: float | None = 0.001
     """Weight of the entropy when the mastered task has been polished; none keeps it."""
     value_cost: float = 0.5
     """Weight of the value loss."""
@@ -40,7 +40,7 @@ class LearningConfig:
     """Memory, per update, of the line that keeps the values level (`gnomon.learn.calibration`); none: as they are."""
     horizon: int | None = None
     """Steps that V-trace and the losses see at a time ("10-step RL": 10); none for the whole trajectory."""
-    learning_rate: float = 5e-4
+    learning_rate: float = 1e-3
     """Adam's step for the controller and the policy, at the start."""
     value_learning_rate: float | None = None
     """Adam's step for the value head, all along; none: as the controller's, falling with it."""
@@ -54,7 +54,7 @@ class LearningConfig:
     """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
     mastery: float = 0.85
     """Share of rewarded trials at which the task counts as mastered; above 1 for never. Polishing begins."""
-    polish_frames: int = 8_000_000
+    polish_frames: int = 4_000_000
     """Frames of polishing over which the entropy's weight falls."""
     grading: float | None = 20.0
     """Frames of error at which the graded reward has fallen to 1/e; it is gone for the last tenth of the run. None: the
