@@ -11,24 +11,25 @@ from gnomon.learn.config import LearningConfig, RunConfig
 # config. A coarse gaze finds the targets sooner, answers within a step or two, and leaves less to look at.
 LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=60, gaze_limit=20.0))
 
-# Without a memory the gaze is the clock: as long as its way across, and as fine as its steps. So the gaze is fine and
-# may leave the monitor, and vision, which has to tell its places apart, goes on learning. Less entropy, because a path
-# that is to take 100 frames bears little chance; and no discount from Ready on, which would make short paths dearer.
-FEEDFORWARD_FRAMES = 36_000_000
+# Without a memory the gaze is the clock: as long as its way across, as fine as its steps; and vision has to tell its
+# places apart, so it goes on learning. Less entropy, because a path that is to take 100 frames bears little chance. A
+# graded reward and large batches, which help agents with a memory, have not helped this one from pixels yet.
 LAPTOP_FEEDFORWARD = replace(
     LAPTOP,
-    optics=OpticsConfig(gaze_step=10),
+    optics=OpticsConfig(gaze_step=20),
     agent=AgentConfig(controller="feedforward"),
     learning=LearningConfig(
-        value_learning_rate=1e-3,
-        vision_learning_rate=1e-4,
-        vision_every=32,
-        vision_frames=FEEDFORWARD_FRAMES,
+        batch=32,
+        learning_rate=3e-3,
+        value_learning_rate=2e-3,
+        vision_learning_rate=3e-4,
+        vision_every=64,
+        vision_frames=45_000_000,
         entropy_cost=0.001,
         final_entropy_cost=None,
-        grading=12.0,
-        repay_discount=True,
-        frames=FEEDFORWARD_FRAMES,
+        calibration=None,
+        grading=None,
+        frames=45_000_000,
     ),
 )
 

@@ -23,7 +23,7 @@ class Calibration:
     """Offset a and scale b of the values, fitted to the latest batches."""
 
     def __init__(self, memory: float) -> None:
-        """memory: weight of what came before, per update; 0.98 remembers some 50 updates."""
+        """memory: weight of what came before, per update; 0.9 remembers some 10 updates."""
         self.memory = memory
         self.sums = torch.zeros(5, dtype=torch.float64)  # of the normal equations
 

@@ -36,11 +36,11 @@ class LearningConfig:
     """Weight of the entropy when the mastered task has been polished; none keeps it."""
     value_cost: float = 0.5
     """Weight of the value loss."""
-    calibration: float | None = 0.98
+    calibration: float | None = 0.9
     """Memory, per update, of the line that keeps the values level (`gnomon.learn.calibration`); none: as they are."""
     horizon: int | None = None
     """Steps that V-trace and the losses see at a time ("10-step RL": 10); none for the whole trajectory."""
-    learning_rate: float = 1e-3
+    learning_rate: float = 7e-4
     """Adam's step for the controller and the policy, at the start."""
     value_learning_rate: float | None = None
     """Adam's step for the value head, all along; none: as the controller's, falling with it."""
@@ -67,7 +67,7 @@ class LearningConfig:
     """Adam's epsilon, for gradients of summed losses."""
     clip_norm: float = 40.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
-    frames: int = 32_000_000
+    frames: int = 36_000_000
     """Length of the run unless it is limited otherwise."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
