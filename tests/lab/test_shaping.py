@@ -1,15 +1,19 @@
 """The graded reward: what it is, and that only the learner sees it."""
 
 import math
+from dataclasses import replace
 
+import polars as pl
 import pytest
 import torch
 
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.shaping import Grading
-from gnomon.lab.tasks import TASKS
+from gnomon.lab.tasks import TASKS, ReadySetGo, Task
 from gnomon.records.trials import take_trials
+
+PROBED = ReadySetGo(probe_intervals=(15, 25), probe_probability=0.5, correct_reward=2.0)
 
 
 @pytest.mark.parametrize(
@@ -26,9 +30,13 @@ def test_the_formula(share: float, discount: float, expected: list[float]) -> No
     assert got.tolist() == pytest.approx(expected, rel=1e-5)
 
 
-@pytest.mark.parametrize("name", sorted(TASKS))
-def test_only_the_learners_reward_is_graded(name: str) -> None:
-    plain, graded = (Laboratory(TASKS[name](), OpticsConfig(gaze_step=60), lanes=64, seed=3) for _ in range(2))
+@pytest.mark.parametrize(
+    "task",
+    [*(TASKS[name]() for name in sorted(TASKS)), replace(PROBED, reward_probes=True), PROBED],
+    ids=[*sorted(TASKS), "rewarded probes", "probes"],
+)
+def test_only_the_learners_reward_is_graded(task: Task) -> None:
+    plain, graded = (Laboratory(task, OpticsConfig(gaze_step=60), lanes=64, seed=3) for _ in range(2))
     graded.trials.grading = Grading(share=1.0, width=10.0)
     generator = torch.Generator().manual_seed(4)
     rewards = torch.zeros(2)
@@ -38,6 +46,9 @@ def test_only_the_learners_reward_is_graded(name: str) -> None:
     tables = [take_trials(lab.trials) for lab in (plain, graded)]
     assert tables[0].equals(tables[1])
     table = tables[0].drop_nulls("production_interval")
+    if task == PROBED:
+        table = table.filter(~pl.col("probe"))  # they are never rewarded
     error = (table["production_interval"] - table["sample_interval"]).abs()
     choices = float(tables[0]["reward"].sum()) if table.is_empty() else 0.0
-    assert float(rewards[1]) == pytest.approx(float((-error / 10).exp().sum()) + choices, rel=1e-4)
+    expected = task.correct_reward * float((-error / 10).exp().sum()) + choices
+    assert float(rewards[1]) == pytest.approx(expected, rel=1e-4)

@@ -16,11 +16,11 @@ class Grading:
     discount: float = 1.0
     """Discount per frame that is paid back, so that waiting costs nothing from Ready on; 1 pays nothing back."""
 
-    def reward(self, earned: Tensor, sample: Tensor, production: Tensor) -> Tensor:
+    def reward(self, earned: Tensor, sample: Tensor, production: Tensor, full: float = 1.0) -> Tensor:
         """What the learner gets for productions (frames, int [n]) of sample intervals that earned so much: float [n].
 
-        The graded reward is exp(-|t_p - t_s| / width) / discount^(t_s + t_p).
+        The graded reward is full * exp(-|t_p - t_s| / width) / discount^(t_s + t_p).
         """
         error = (production - sample).abs()
-        graded = (-error / self.width).exp() * self.discount ** -(production + sample).float()
+        graded = full * (-error / self.width).exp() * self.discount ** -(production + sample).float()
         return self.share * graded + (1 - self.share) * earned

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from gnomon.lab.screen import Box
 from gnomon.lab.shaping import Grading
-from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task
+from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task, answered
 
 NEVER = 2**30  # frame number of an event that is not scheduled
 NO_PRODUCTION = -1
@@ -198,10 +198,11 @@ class Trials:
 
     def _graded(self, lanes: Tensor, outcome: Tensor, earned: Tensor) -> Tensor:
         """What the learner gets where these trials earned so much: the same, unless productions are graded."""
-        if self.grading is None or not self.task.levels:  # a choice is not a production
+        if self.grading is None:
             return earned
         sample, production = self.condition("sample_interval")[lanes], self.production[lanes]
-        return torch.where(produced(outcome), self.grading.reward(earned, sample, production), earned)
+        graded = self.grading.reward(earned, sample, production, self.task.correct_reward)
+        return torch.where(self.task.gradable(self, lanes, outcome), graded, earned)
 
     def _close(self, gaze: Gaze, reward: Tensor) -> TrialFrame:
         """The episode's three ends. Trials under way are recorded as cut off."""
@@ -257,7 +258,7 @@ class Trials:
                 self.episode[lanes],
                 self.trial[lanes],
                 outcome.int(),
-                torch.where(produced(outcome), self.production[lanes], NO_PRODUCTION),
+                torch.where(answered(outcome), self.production[lanes], NO_PRODUCTION),
                 self.trial_start[lanes] - start,
                 self.now - start,
             ]
@@ -297,8 +298,3 @@ class Trials:
             setattr(self, name, saved.to(self.device, mine.dtype).clone())
         self.now = int(state["now"])
         self._rows = [(state["rows"].to(self.device), state["reals"].to(self.device))]
-
-
-def produced(outcome: Tensor) -> Tensor:
-    """Whether trials with these outcomes had a response that counts: bool [n]."""
-    return (outcome == Outcome.CORRECT) | (outcome == Outcome.WRONG)

@@ -88,6 +88,10 @@ class LearningConfig:
                 raise ValueError(f"{name} is {value}; it must be a number of at least 0")
         if self.grading is not None:
             positive(self, "grading")
+        if self.repay_discount and not (self.grading and self.discount):
+            raise ValueError(
+                "repay_discount needs a grading and a discount above 0: it is the graded reward that repays"
+            )
         if self.calibration is not None and not 0 <= self.calibration < 1:
             raise ValueError(f"calibration is {self.calibration}; it must be at least 0 and below 1, or none")
         if not 0 <= self.discount <= 1:

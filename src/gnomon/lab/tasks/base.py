@@ -42,6 +42,11 @@ class Outcome(IntEnum):
     CUT_OFF = 6
 
 
+def answered(outcome: Tensor) -> Tensor:
+    """Whether trials with these outcomes had a response that counts: bool [n]."""
+    return (outcome == Outcome.CORRECT) | (outcome == Outcome.WRONG)
+
+
 class Gaze(Protocol):
     """Where each lane looks on this frame, and which of the task's boxes that is in."""
 
@@ -162,6 +167,10 @@ class Task(ABC):
 
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:  # noqa: B027 (most need nothing)
         """These trials have ended (int [n]): move curricula, lengthen pauses."""
+
+    def gradable(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
+        """Whether trials that have just ended (int [n]) had a production that is rewarded if it is right: bool [n]."""
+        return answered(outcome) & bool(self.levels)  # a choice is not a production
 
     def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
         """The reward of trials that have just ended: float [n]."""

@@ -195,10 +195,14 @@ class ReadySetGo(Task):
         promote(trials, lanes, interval, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote)
 
     def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
-        reward = super().reward(trials, lanes, outcome)
-        if self.reward_probes:
-            return reward
-        return reward * (1 - trials.condition("probe")[lanes])
+        return super().reward(trials, lanes, outcome) * self._rewardable(trials, lanes)
+
+    def gradable(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
+        return super().gradable(trials, lanes, outcome) & self._rewardable(trials, lanes)
+
+    def _rewardable(self, trials: "Trials", lanes: Tensor) -> Tensor:
+        """Whether these trials may earn anything: bool [n]."""
+        return (trials.condition("probe")[lanes] == 0) | self.reward_probes
 
 
 PAPER = ReadySetGo()
