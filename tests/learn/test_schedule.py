@@ -40,7 +40,7 @@ def test_rewards_are_graded_until_the_last_tenth(frames: int, share: float) -> N
     now = rates(config, Standing(frames))
     assert now.graded == pytest.approx(share)
     assert now.grading is None or (now.grading.width, now.grading.discount) == (12.0, 0.9)
-    assert rates(replace(config, grading=None), Standing(frames)).grading is None
+    assert rates(replace(CONFIG, grading=None), Standing(frames)).grading is None
 
 
 def test_the_critic_keeps_its_pace() -> None:
@@ -67,3 +67,9 @@ def test_a_value_goes_from_first_to_final(first: float, final: float | None, hal
 def test_nothing_changes_where_nothing_is_asked_for() -> None:
     steady = replace(CONFIG, final_learning_rate=1.0, careful_learning_rate=1.0, final_entropy_cost=None, grading=None)
     assert rates(steady, Standing(1_000, best=1.0)) == rates(steady, Standing())
+
+
+@pytest.mark.parametrize("settings", [{"grading": None}, {"discount": 0.0}])
+def test_only_a_graded_reward_can_repay_a_discount(settings: dict[str, float | None]) -> None:
+    with pytest.raises(ValueError, match="repay_discount needs a grading and a discount above 0"):
+        replace(CONFIG, repay_discount=True, **settings)
