@@ -1,99 +1,26 @@
-"""Pools feed the learner: on a stand-in for Ray whose every turn is ours to choose, and on a real Ray of two CPUs."""
+"""Pools feed the learner: on a stand-in for Ray whose every turn is ours to choose."""
 
-import random
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from fake_ray import EVERY_FRAME, EVERY_THIRD, PLENTY, FakeRay, RayTaskError, assert_same_losses, on_pools, pooled
 from small_run import CONFIG, FRAMES_PER_ROUND
 
-from gnomon.agent.agent import Agent, AgentConfig
-from gnomon.lab.optics import OpticsConfig
+from gnomon.agent.agent import Agent
 from gnomon.lab.shaping import Grading
-from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn import cluster
 from gnomon.learn.checkpoint import newest_checkpoint
-from gnomon.learn.cluster import ClusterError, Ledger, Pools, unroll_bytes
+from gnomon.learn.cluster import ClusterError, Ledger, unroll_bytes
 from gnomon.learn.cluster_pool import Order, Pool, Ticket, pack, parcels, unpack
-from gnomon.learn.cluster_start import Plan, Resources, check_store, joined, make_plan
+from gnomon.learn.cluster_start import Plan, Resources, check_store, make_plan
 from gnomon.learn.cluster_sweep import jobs_on
-from gnomon.learn.config import LearningConfig, RunConfig
+from gnomon.learn.config import RunConfig
 from gnomon.learn.schedule import Rates, rates
 from gnomon.learn.training import Limits, Trainer, build_actor, resume, start
 from gnomon.records.runs import RunFolder
-
-PLENTY = Resources(cpus=(64.0,), free=64.0, store=1e9)
-
-
-# A Ray without processes: calls are done when they are waited for, by the pools that are not asleep.
-
-
-class RayError(Exception):
-    pass
-
-
-class RayTaskError(RayError):
-    pass
-
-
-class FakePool:
-    """An actor: it may be asleep, or dead."""
-
-    def __init__(self, *arguments: Any) -> None:
-        self.pool = Pool(*arguments)
-        self.asleep, self.dead, self.fail = False, False, False
-        self.orders: list[tuple[Order, bool, bool]] = []  # and whether weights came along: the rest, vision
-        self.unroll = SimpleNamespace(remote=self._ask)
-
-    def _ask(self, order: Order, rest: Any, vision: Any) -> "FakeCall":
-        self.orders.append((order, rest is not None, vision is not None))
-        return FakeCall(self, (order, rest, vision))
-
-
-class FakeCall:
-    def __init__(self, actor: FakePool, arguments: tuple[Any, ...]) -> None:
-        self.actor, self.arguments = actor, arguments
-
-
-class FakeRay:
-    exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
-    __version__ = "none"
-
-    def __init__(self) -> None:
-        self.actors: list[FakePool] = []
-        self.waits: list[int] = []  # how many calls were waited for
-        self.stillborn = False  # whether new actors die at once
-
-    def remote(self, kind: type) -> Any:
-        return SimpleNamespace(options=lambda **_: SimpleNamespace(remote=self._start))
-
-    def _start(self, *arguments: Any) -> FakePool:
-        self.actors.append(FakePool(*arguments))
-        self.actors[-1].dead = self.stillborn
-        return self.actors[-1]
-
-    def put(self, value: Any) -> Any:
-        return value
-
-    def wait(self, calls: list[FakeCall], num_returns: int, timeout: float) -> tuple[list[FakeCall], list[FakeCall]]:
-        self.waits.append(len(calls))
-        ready = [call for call in calls if not call.actor.asleep or call.actor.dead]
-        return ready[:num_returns], []
-
-    def get(self, call: FakeCall) -> Any:
-        if call.actor.dead:
-            raise RayError("the actor died unexpectedly\nout of memory")
-        if call.actor.fail:
-            raise RayTaskError("a mistake")
-        return call.actor.pool.unroll(*call.arguments)
-
-    def kill(self, actor: FakePool) -> None:
-        actor.dead = True
 
 
 @pytest.fixture
@@ -101,28 +28,6 @@ def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     ray = FakeRay()
     monkeypatch.setattr(cluster, "import_ray", lambda: ray)
     return ray
-
-
-def on_pools(pools: int, ahead: int, resources: Resources = PLENTY) -> Callable[[Trainer], Pools]:
-    return lambda trainer: Pools(trainer, Plan(pools, 1, ahead), resources)
-
-
-def pooled(folder: Path, pools: int, ahead: int, config: RunConfig = CONFIG) -> tuple[Trainer, Pools]:
-    trainer = Trainer(config, RunFolder(folder), on_pools(pools, ahead))
-    assert isinstance(trainer.source, Pools)
-    return trainer, trainer.source
-
-
-EVERY_FRAME = replace(CONFIG, learning=replace(CONFIG.learning, dedup=False))
-EVERY_THIRD = replace(CONFIG, learning=replace(CONFIG.learning, vision_every=3))
-
-
-def assert_same_losses(mine: list[dict[str, Any]], theirs: list[dict[str, Any]], exactly: bool) -> None:
-    for name in ("policy_loss", "value_loss", "entropy", "gradient_norm", "vision_gradient_norm"):
-        expected = [row[name] for row in theirs]
-        assert len(set(expected)) > 1
-        relative, absolute = (0.0, 0.0) if exactly else (1e-3, 1e-4)
-        assert [row[name] for row in mine] == pytest.approx(expected, rel=relative, abs=absolute), name
 
 
 @pytest.mark.parametrize("config", [EVERY_FRAME, EVERY_THIRD], ids=["every_frame", "never_twice"])
@@ -407,79 +312,3 @@ def test_trainings_of_a_sweep_that_fit() -> None:
         jobs_on(resources, 4, 2)
     with pytest.raises(ValueError, match="threads per job is 0"):
         jobs_on(resources, None, 0)
-
-
-# A real Ray.
-
-
-@pytest.fixture(scope="module")
-def ray_here() -> Iterator[Resources]:
-    pytest.importorskip("ray", reason='Ray is not installed: pip install "gnomon[cluster]"')
-    with joined(None, 2) as resources:
-        yield resources
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_a_real_pool_without_lag_is_the_run_on_one_machine(ray_here: Resources, tmp_path: Path) -> None:
-    assert ray_here.cpus == (2.0,)
-    alone = Trainer(EVERY_FRAME, RunFolder(tmp_path))
-    trainer = Trainer(EVERY_FRAME, RunFolder(tmp_path), on_pools(1, 0, ray_here))
-    theirs, mine = ([each.round() for _ in range(6)] for each in (alone, trainer))
-    assert_same_losses(mine, theirs, exactly=True)
-    assert isinstance(trainer.source, Pools)
-    trainer.source.close()
-
-
-# As in test_learning: one interval of 10 frames on a coarse lattice.
-EASY = RunConfig(
-    task=ReadySetGo(intervals=(10,), foreperiods=(2,), flash=3, pause=3),
-    optics=OpticsConfig(retina=(24, 24), gaze_step=50, gaze_limit=33.0),
-    agent=AgentConfig("feedforward", units=64, features=64),
-    learning=LearningConfig(
-        lanes=128, unroll=20, batch=32, vision_every=8, discount=0.95, learning_rate=2e-3, vision_learning_rate=1e-3
-    ),
-    seed=1,
-)  # fmt: skip
-RANDOM_RATE = 0.4  # rewards per 1,000 frames of a random gaze: test_learning measures it
-DEATHS = 0.1  # pools killed per unroll
-WINDOW, ROUNDS = 8, 120
-
-
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_a_run_learns_while_its_pools_are_killed(ray_here: Resources, tmp_path: Path) -> None:
-    import ray
-
-    trainer = Trainer(EASY, RunFolder(tmp_path), on_pools(2, 1, ray_here))
-    source = trainer.source
-    assert isinstance(source, Pools)
-    chance, act, used, kills = random.Random(5), source.unroll, [], 0
-
-    def unroll(grading: Grading | None) -> Any:
-        nonlocal kills
-        # A pool that has not acted yet is spared: three deaths before the first unroll rightly end a run.
-        grown = [member for member in source.members if not member.deaths]
-        if used and grown and chance.random() < DEATHS:
-            ray.kill(chance.choice(grown).handle)
-            kills += 1
-        done = act(grading)
-        assert source.delivery is not None
-        used.append(source.delivery.order.ticket)
-        return done
-
-    source.unroll = unroll
-    reward_rates: list[float] = []
-    recent = 0.0
-    while len(reward_rates) < ROUNDS and recent < 5 * RANDOM_RATE:
-        reward_rates.append(trainer.round()["reward_rate"])
-        recent = sum(reward_rates[-WINDOW:]) / WINDOW
-    source.close()
-    counts = source.counters()
-    print(f"{kills} kills in {len(reward_rates)} rounds: {counts}")  # pytest -s shows it
-    assert recent >= 5 * RANDOM_RATE, (
-        f"{recent:.2f} rewards per 1,000 frames after {len(reward_rates)} rounds; {counts}"
-    )
-    assert len(set(used)) == len(used) == counts["used_unrolls"]
-    assert kills > 1
-    assert 0 < counts["replaced_pools"] <= kills  # one may be killed twice before it is missed, or at the very end
-    assert counts["lost_unrolls"] == counts["replaced_pools"]  # each had one unroll to do
-    assert counts["refused_unrolls"] == 0

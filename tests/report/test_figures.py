@@ -1,6 +1,5 @@
-"""Figures of analyses 1 to 5 and 8: each shows just what its result says, and draws whatever a result may hold."""
+"""Figures of analyses 1 to 4: each shows just what its result says, and draws whatever a result may hold."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -9,30 +8,16 @@ import matplotlib
 import numpy as np
 import polars as pl
 import pytest
-from matplotlib.axes import Axes
+from figure_parts import TRAINED, bars_of, drawn, legend_of
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import same_color
-from matplotlib.container import BarContainer, ErrorbarContainer
-from matplotlib.figure import Figure
+from matplotlib.container import ErrorbarContainer
 from matplotlib.patches import StepPatch
 
-from gnomon.analysis.generalisation import Generalisation, generalisation
-from gnomon.analysis.observer_fit import Comparison, ObserverFit, compare, fit, predict, profile
+from gnomon.analysis.generalisation import Generalisation
 from gnomon.analysis.performance import Production, learning_curve, production
-from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
-from gnomon.analysis.variants import Variants, variants
-from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.subjects import NoisySubject
-from gnomon.lab.tasks import ReadySetGo
-from gnomon.records.trials import take_trials
+from gnomon.analysis.scalar_variability import ScalarVariability
 from gnomon.report.figures.generalisation import draw_generalisation
-from gnomon.report.figures.observer import (
-    Prediction,
-    draw_comparison,
-    draw_observer_mean,
-    draw_observer_sd,
-    draw_profile,
-)
 from gnomon.report.figures.performance import (
     draw_bias_variance,
     draw_histograms,
@@ -51,76 +36,6 @@ from gnomon.report.figures.style import (
     save,
     styled,
 )
-from gnomon.report.figures.variants import draw_variants, variants_panels
-
-TRAINED = (10, 20, 30, 40)
-PROBES = (5, 25, 50)
-
-
-@pytest.fixture(scope="module")
-def trials() -> pl.DataFrame:
-    """A noisy subject's session, one trial in three a probe."""
-    task = ReadySetGo(intervals=TRAINED, probe_intervals=PROBES, probe_probability=0.33, foreperiods=(12,), pause=2)
-    laboratory = Laboratory(task, lanes=64, seed=1)
-    subject = NoisySubject(laboratory, 1)
-    for _ in range(900):
-        laboratory.step(subject.act())
-    return take_trials(laboratory.trials)
-
-
-@pytest.fixture(scope="module")
-def produced(trials: pl.DataFrame) -> Production:
-    return production(trials.filter(~pl.col("probe")), n_bootstrap=20)
-
-
-@pytest.fixture(scope="module")
-def generalised(trials: pl.DataFrame) -> Generalisation:
-    return generalisation(trials, TRAINED, n_bootstrap=20)
-
-
-@pytest.fixture(scope="module")
-def spread(trials: pl.DataFrame) -> ScalarVariability:
-    return scalar_variability(trials, n_bootstrap=20)
-
-
-@pytest.fixture(scope="module")
-def fitted(trials: pl.DataFrame) -> ObserverFit:
-    return fit(trials.filter(~pl.col("probe")))
-
-
-@pytest.fixture(scope="module")
-def compared(trials: pl.DataFrame) -> Comparison:
-    return compare(trials.filter(~pl.col("probe")), [("bls", "uniform"), ("mle", "none")])
-
-
-def drawn(draw: Callable[[Axes], None]) -> Axes:
-    """One panel with a drawing on it, rendered, so that every warning there is comes out."""
-    with styled():
-        figure, axes = panels()
-        draw(axes[0, 0])
-        figure.draw_without_rendering()
-    return axes[0, 0]
-
-
-def bars_of(axes: Axes) -> list[tuple[float, float, float, float]]:
-    """(x, y, bottom, top) of each point with an error bar; bottom and top are nan without one."""
-    every = []
-    for container in axes.containers:
-        assert isinstance(container, ErrorbarContainer)
-        points, _, bars = container.lines
-        assert points is not None
-        places = np.asarray(points.get_xydata())
-        segments = bars[0].get_segments() if bars else [np.full((2, 2), np.nan)] * len(places)
-        for (x, y), segment in zip(places, segments, strict=True):
-            every.append((x, y, segment[0, 1], segment[1, 1]))
-    return every
-
-
-def legend_of(axes: Axes) -> list[str]:
-    legend = axes.get_legend()
-    assert legend is not None
-    return [text.get_text() for text in legend.get_texts()]
-
 
 # Style
 
@@ -359,105 +274,3 @@ def test_weber_fraction(spread: ScalarVariability) -> None:
     fractions = spread.weber_fraction.copy()
     fractions[0] = np.inf  # of productions that are all 0
     drawn(lambda axes: draw_weber_fraction(axes, replace(spread, weber_fraction=fractions)))
-
-
-# The observer
-
-
-def test_observer_beside_the_subject(produced: Production, fitted: ObserverFit) -> None:
-    t_s = produced.sample_interval.astype(float)
-    predicted = Prediction(t_s, *predict(fitted, t_s))
-    axes = drawn(lambda axes: draw_observer_mean(axes, produced, fitted, predicted))
-    identity, curve, *points = axes.lines
-    np.testing.assert_array_equal(identity.get_xdata(), identity.get_ydata())
-    np.testing.assert_array_equal(curve.get_ydata(), predicted.mean)
-    np.testing.assert_array_equal([np.asarray(point.get_ydata())[0] for point in points], produced.mean)
-    assert legend_of(axes) == [f"BLS, discrete prior: $w_m$ = {fitted.w_m:.3f}, $w_p$ = {fitted.w_p:.3f}"]
-
-    axes = drawn(lambda axes: draw_observer_sd(axes, produced, fitted, predicted))
-    curve, *points = axes.lines
-    np.testing.assert_array_equal(curve.get_ydata(), predicted.sd)
-    np.testing.assert_array_equal([np.asarray(point.get_ydata())[0] for point in points], produced.sd)
-    sd = produced.sd.copy()
-    sd[0] = np.nan
-    fewer = drawn(lambda axes: draw_observer_sd(axes, replace(produced, sd=sd), fitted, predicted))
-    assert len(fewer.lines) == len(axes.lines) - 1
-
-
-def test_profile(fitted: ObserverFit) -> None:
-    surface = profile(fitted, fitted.w_m * np.linspace(0.5, 1.6, 7), fitted.w_p * np.linspace(0.3, 2.5, 8))
-    axes = drawn(lambda axes: draw_profile(axes, fitted, surface))
-    np.testing.assert_array_equal(axes.lines[-1].get_xydata(), [[fitted.w_m, fitted.w_p]])
-    arms = [np.asarray(line.get_xydata()) for line in axes.lines[:-1]]
-    assert [arm[1, 0] for arm in arms[::2]] == pytest.approx(list(surface.w_m_interval), nan_ok=True)
-    assert [arm[1, 1] for arm in arms[1::2]] == pytest.approx(list(surface.w_p_interval), nan_ok=True)
-    assert axes.get_xlim() == (surface.w_m[0], surface.w_m[-1])  # w_m runs along x
-    assert axes.get_ylim() == (surface.w_p[0], surface.w_p[-1])
-
-
-def test_profile_of_a_flat_likelihood(fitted: ObserverFit) -> None:
-    surface = profile(fitted, fitted.w_m * np.array([0.999, 1.001]), fitted.w_p * np.array([0.999, 1.001]))
-    assert np.isnan(surface.w_m_interval).all()
-    axes = drawn(lambda axes: draw_profile(axes, fitted, surface))
-    assert not axes.texts  # no contour to label, and no warning about it
-
-
-def test_comparison(compared: Comparison) -> None:
-    untrusted = Comparison((compared.fits[0], replace(compared.fits[1], converged=False)))
-    axes = drawn(lambda axes: draw_comparison(axes, untrusted))
-    (bars,) = axes.containers
-    assert isinstance(bars, BarContainer)
-    deltas = compared.table()["delta_aic"].to_list()
-    assert [bar.get_width() for bar in bars] == pytest.approx(deltas)
-    names = [text.get_text().split("\n")[0] for text in axes.get_yticklabels()]
-    assert sorted(names) == ["BLS, uniform prior", "MLE"]
-    assert [text.get_text().endswith("*") for text in axes.get_yticklabels()][1]
-    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the best on top
-    assert axes.texts[0].get_text() == "best"
-
-
-def test_comparison_of_one(compared: Comparison) -> None:
-    axes = drawn(lambda axes: draw_comparison(axes, Comparison(compared.fits[:1])))
-    assert len(axes.get_yticklabels()) == 1
-    assert [text.get_text() for text in axes.texts] == ["best"]
-
-
-# Variants
-
-
-@pytest.fixture(scope="module")
-def several(trials: pl.DataFrame) -> Variants:
-    usual = trials.filter(~pl.col("probe"))
-    late = usual.with_columns(pl.col("production_interval") + 200)
-    silent = usual.with_columns(outcome=pl.lit("timeout"), production_interval=pl.lit(None, pl.Int32))
-    return variants({"lstm": usual, "gru": late, "rnn": usual, "frozen_lstm": silent}, n_bootstrap=5)
-
-
-def test_variants_have_a_panel_each_on_one_scale(several: Variants) -> None:
-    with styled():
-        figure, every = variants_panels(len(several.agents))
-        draw_variants(every, several)
-        figure.draw_without_rendering()
-    assert isinstance(figure, Figure)
-    assert len(figure.axes) == len(every) == 4
-    assert [axes.get_title(loc="left") for axes in every] == ["LSTM", "GRU", "RNN", "frozen LSTM"]
-    assert {axes.get_ylim() for axes in every} == {(0, 1.35 * 40)}
-    first = several.agents[0].production
-    assert first is not None
-    np.testing.assert_array_equal([bar[1] for bar in bars_of(every[0])], first.mean)
-    triangles = [[line.get_marker() for line in axes.lines].count("^") for axes in every]
-    assert triangles == [0, 4, 0, 0]  # the late agent's means are beyond
-    assert [text.get_text() for text in every[3].texts] == [
-        f"no answer to Set\nin {several.agents[3].n_trials:,} trials"
-    ]
-    with pytest.raises(ValueError, match="3 axes for 4 agents"):
-        draw_variants(every[:3], several)
-
-
-def test_one_silent_variant(several: Variants) -> None:
-    alone = replace(several, agents=several.agents[3:])
-    with styled():
-        figure, every = variants_panels(1)
-        draw_variants(every, alone)
-        figure.draw_without_rendering()
-    assert len(figure.axes) == 1
