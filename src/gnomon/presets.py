@@ -11,27 +11,35 @@ from gnomon.learn.config import LearningConfig, RunConfig
 # config. A coarse gaze finds the targets sooner, answers within a step or two, and leaves less to look at.
 LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=60, gaze_limit=20.0))
 
-# Without a memory the gaze is the clock: as long as its way across, as fine as its steps; and vision has to tell its
-# places apart, so it goes on learning. Less entropy, because a path that is to take 100 frames bears little chance. A
-# graded reward and large batches, which help agents with a memory, have not helped this one from pixels yet.
+# Without a memory the gaze is the clock, so it takes fine steps. Where it looks is told by small differences between
+# features: whitened weights see them. More entropy keeps it from settling on one answer before it has found the clock;
+# once it has, less makes the clock run evenly. Waiting must not cost anything, or short answers are all it learns.
 LAPTOP_FEEDFORWARD = replace(
     LAPTOP,
-    optics=OpticsConfig(gaze_step=20),
+    optics=OpticsConfig(gaze_step=10, gaze_limit=36.0, field_of_view=ENGINE_FIELD_OF_VIEW),
     agent=AgentConfig(controller="feedforward"),
     learning=LearningConfig(
         batch=32,
-        learning_rate=3e-3,
-        value_learning_rate=2e-3,
-        vision_learning_rate=3e-4,
         vision_every=64,
-        vision_frames=45_000_000,
-        entropy_cost=0.001,
-        final_entropy_cost=None,
-        calibration=None,
-        grading=None,
-        frames=45_000_000,
+        critic_memory=0.98,
+        whiten=True,
+        trust=5e-3,
+        lost=0.8,
+        final_learning_rate=0.05,
+        careful_learning_rate=1.0,
+        mastery=0.4,
+        final_entropy_cost=0.0003,
+        polish_frames=20_000_000,
+        grading=12.0,
+        repay_discount=True,
+        frames=60_000_000,
     ),
 )
+
+# Only vision and the heads of a frozen LSTM can learn, so its vision goes on.
+LAPTOP_FROZEN = replace(LAPTOP, learning=replace(LAPTOP.learning, vision_every=4, vision_frames=LAPTOP.learning.frames))
+
+LAPTOP_OF = {"feedforward": LAPTOP_FEEDFORWARD, "frozen_lstm": LAPTOP_FROZEN}
 
 # 200 actors, batches of 32 unrolls of 100 frames, Adam as printed. The paper names no image size and no action set.
 PAPER_RUN = RunConfig(
@@ -55,7 +63,10 @@ PAPER_RUN = RunConfig(
         careful_learning_rate=1.0,
         vision_frames=3_200_000_000,
         mastery=2.0,
-        calibration=None,
+        critic_memory=None,
+        trust=None,
+        lost=None,
+        whiten=False,
         grading=None,
         frames=3_200_000_000,  # a million updates
     ),
@@ -70,6 +81,6 @@ def preset(name: str, task: str = PAPER.name, controller: str = "lstm") -> RunCo
         raise ValueError(f"unknown preset {name!r}; choose {', '.join(PRESETS)}")
     if task not in TASKS:
         raise ValueError(f"unknown task {task!r}; choose {', '.join(TASKS)}")
-    config = LAPTOP_FEEDFORWARD if (name, controller) == ("laptop", "feedforward") else PRESETS[name]
+    config = LAPTOP_OF.get(controller, LAPTOP) if name == "laptop" else PRESETS[name]
     chosen: Task = config.task if task == config.task.name else TASKS[task]()
     return replace(config, task=chosen, agent=replace(config.agent, controller=controller))

@@ -15,7 +15,7 @@ from gnomon.agent.controllers import CONTROLLERS
 from gnomon.learn import learner as learner_module
 from gnomon.learn.actor import Actor, Unroll
 from gnomon.learn.config import LearningConfig
-from gnomon.learn.learner import Learner, NotFiniteError
+from gnomon.learn.learner import FASTER, SLOWER, Learner, NotFiniteError
 from gnomon.learn.schedule import Rates, Standing, rates
 
 
@@ -57,12 +57,12 @@ class PlainAdam:
         self.m, self.v = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
 
     @torch.no_grad()
-    def step(self, learning_rates: list[float]) -> None:
+    def step(self, learning_rate: float) -> None:
         self.steps += 1
         b1, b2 = self.config.adam_betas
         norm = math.sqrt(sum(float(p.grad.square().sum()) for p in self.parameters if p.grad is not None))
         scale = min(1.0, self.config.clip_norm / norm)
-        for p, m, v, learning_rate in zip(self.parameters, self.m, self.v, learning_rates, strict=True):
+        for p, m, v in zip(self.parameters, self.m, self.v, strict=True):
             assert p.grad is not None
             g = p.grad * scale
             m.copy_(b1 * m + (1 - b1) * g)
@@ -109,24 +109,23 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     unroll = acted(actor)
     # Both norms get clipped.
     config = replace(
-        LEARNING, batch=3, vision_every=vision_every, value_cost=0.7, clip_norm=2.0, calibration=None
+        LEARNING, batch=3, vision_every=vision_every, value_cost=0.7, clip_norm=2.0, critic_memory=None
     )  # fmt: skip
     plain = copy.deepcopy(actor.agent)
     learner = build_learner(actor, config)
-    learner.learn(unroll, Rates(learning=0.015, value=0.03, vision=0.0075, entropy=0.2, grading=None))
+    learner.learn(unroll, Rates(learning=0.015, vision=0.0075, entropy=0.2, grading=None))
     assert learner.updates == batches
 
     vision = list(plain.vision.parameters())
     rest = {name: p for name, p in plain.named_parameters() if not name.startswith("vision.")}
     adam, vision_adam = PlainAdam(list(rest.values()), config), PlainAdam(vision, config)
-    learning_rates = [0.03 if name.startswith("value.") else 0.015 for name in rest]
     order = torch.randperm(unroll.lanes, generator=torch.Generator().manual_seed(0))
     for number, lanes in enumerate(order.split(3), start=1):
         loss = plain_loss(plain, actor.laboratory.render, unroll.select(lanes), config, entropy_cost=0.2)
         loss.backward()
-        adam.step(learning_rates)
+        adam.step(0.015)
         if number % vision_every == 0:
-            vision_adam.step([0.0075] * len(vision))
+            vision_adam.step(0.0075)
     for name, expected in plain.state_dict().items():
         torch.testing.assert_close(actor.agent.state_dict()[name], expected, rtol=1e-5, atol=1e-6)
 
@@ -138,7 +137,7 @@ def test_dedup_changes_nothing_but_the_work(controller: str) -> None:
         actor = small_actor(controller, lanes=12, length=10)
         unroll = acted(actor)
         actor.eye = type(actor.eye)(actor.agent, actor.eye.render, actor.laboratory.observations, dedup)
-        config = replace(LEARNING, batch=12, dedup=dedup, clip_norm=1e9)
+        config = replace(LEARNING, batch=12, dedup=dedup, clip_norm=1e9, critic_memory=None)
         learner = build_learner(actor, config)
         looked_at.append(learner.learn(unroll, at_start(learner))["distinct"])
         # After Adam's first step its mean is a tenth of the gradient.
@@ -304,3 +303,49 @@ def test_a_gradient_of_vision_that_is_not_finite_leaves_vision_alone(monkeypatch
         learner.learn(actor.unroll(), at_start(learner))
     for name, tensor in actor.agent.vision.state_dict().items():
         assert torch.equal(tensor, before[f"vision.{name}"]), name
+
+
+def test_steps_shrink_while_the_policy_runs_ahead_of_the_one_that_acted() -> None:
+    actor = small_actor("lstm", lanes=12, length=10)
+    unroll = acted(actor)
+    learner = build_learner(actor, replace(LEARNING, batch=4, trust=1e-9))
+    rates = at_start(learner)
+    used = [learner.learn(unroll, rates)["learning_rate"] for _ in range(3)]
+    assert used == pytest.approx([rates.learning, SLOWER * rates.learning, SLOWER**2 * rates.learning])
+    learner.config = replace(learner.config, trust=1e9)
+    used = [learner.learn(unroll, rates)["learning_rate"] for _ in range(16)]
+    assert used[1] == pytest.approx(FASTER * used[0])
+    assert used[-1] == rates.learning  # and never more
+
+
+def test_whitening_changes_the_steps_and_not_what_is_learned_from() -> None:
+    plain, whitened = (small_actor("lstm", lanes=12, length=10) for _ in range(2))
+    unroll, same = acted(plain), acted(whitened)
+    norms = []
+    for actor, data, whiten in ((plain, unroll, False), (whitened, same, True)):
+        learner = build_learner(actor, replace(LEARNING, batch=12, whiten=whiten))
+        assert (learner.whitened is not None) == whiten
+        metrics = learner.learn(data, at_start(learner))
+        norms.append((metrics["policy_loss"], metrics["value_loss"]))
+    assert norms[0] == pytest.approx(norms[1])
+    weights = [copy_weights(actor.agent)["controller.input_weight"] for actor in (plain, whitened)]
+    assert not torch.allclose(weights[0], weights[1])
+
+
+def test_a_frozen_controller_cannot_be_whitened() -> None:
+    with pytest.raises(ValueError, match="a frozen_lstm has no input weights that learn"):
+        build_learner(small_actor("frozen_lstm", lanes=4, length=5), replace(LEARNING, whiten=True))
+
+
+def test_v_trace_goes_by_the_solved_values_while_the_head_learns() -> None:
+    actor = small_actor("lstm", lanes=12, length=10)
+    unroll = acted(actor)
+    learner = build_learner(actor, replace(LEARNING, batch=12, critic_memory=0.9))
+    assert learner.critic is not None
+    before = copy_weights(actor.agent)
+    first = learner.learn(unroll, at_start(learner))["mean_value"]
+    with torch.no_grad():
+        actor.agent.value.bias.add_(100.0)  # of no interest to anybody
+    second = learner.learn(unroll, at_start(learner))["mean_value"]
+    assert abs(second - first) < 10
+    assert not torch.equal(actor.agent.value.weight, before["value.weight"])

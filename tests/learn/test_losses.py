@@ -120,6 +120,7 @@ def test_metrics_by_hand() -> None:
             "value_loss": 0.5 * (1 + 1),
             "entropy": math.log(2),
             "mean_log_rho": 0.0,
+            "divergence": (2 - 1 - math.log(2) + 0.5 - 1 + math.log(2)) / 2,
             "clipped_share": 0.5,
             "mean_value": 0.5,
             "explained_variance": 1.0,  # values are off by a constant
@@ -134,3 +135,15 @@ def test_explained_variance_is_undefined_if_targets_do_not_vary() -> None:
         torch.zeros(2, 1, 2), zeros, torch.zeros(1), zeros - 1, zeros.long(), r_t=zeros, discount_t=zeros
     )
     assert metrics["explained_variance"].isnan()
+
+
+def test_an_error_that_all_learned_values_share_is_not_learned_from() -> None:
+    zeros, rewards = torch.zeros(20, 8), torch.full((20, 8), 0.7)
+    for learned, moved in ((None, -0.7), (torch.zeros(20, 8, requires_grad=True), 0.0)):
+        values = torch.zeros(20, 8, requires_grad=True)
+        loss, _ = impala_loss(
+            torch.zeros(20, 8, 4), values, torch.zeros(8), zeros + math.log(0.25), zeros.long(), rewards, zeros,
+            value_cost=1.0, learned_values=learned,
+        )  # fmt: skip
+        (gradient,) = torch.autograd.grad(loss, values if learned is None else learned)
+        assert gradient.mean().item() == pytest.approx(moved, abs=1e-6)

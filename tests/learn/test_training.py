@@ -15,8 +15,8 @@ import small_run
 import torch
 from small_run import CONFIG, FRAMES_PER_ROUND
 
-from gnomon.learn import training
-from gnomon.learn.checkpoint import newest_checkpoint, numbered, unnest
+from gnomon.learn import backtracking, training
+from gnomon.learn.checkpoint import Checkpoint, newest_checkpoint, numbered, unnest, write_checkpoint
 from gnomon.learn.config import RunConfig
 from gnomon.learn.learner import NotFiniteError
 from gnomon.learn.training import Limits, Trainer, resume, start
@@ -98,8 +98,19 @@ WAITING = replace(CONFIG, learning=replace(CONFIG.learning, batch=80))  # most u
 EVERY_THIRD = replace(CONFIG, learning=replace(CONFIG.learning, vision_every=3))  # rounds of several unrolls
 FEEDFORWARD = replace(CONFIG, agent=replace(CONFIG.agent, controller="feedforward"))
 
+WHITENED = replace(CONFIG, learning=replace(CONFIG.learning, whiten=True, trust=1e-9))  # ever smaller steps
 
-@pytest.mark.parametrize("config", [WAITING, EVERY_THIRD, FEEDFORWARD], ids=["waiting", "every_third", "feedforward"])
+
+@pytest.mark.parametrize(
+    "config",
+    [WAITING, EVERY_THIRD, FEEDFORWARD, WHITENED],
+    ids=[
+        "waiting",
+        "every_third",
+        "feedforward",
+        "whitened",
+    ],
+)
 def test_a_run_in_three_parts_is_the_same_run(tmp_path: Path, config: RunConfig) -> None:
     whole, parts = (start(config, tmp_path / name) for name in ("whole", "parts"))
     whole.run(limit(13))
@@ -234,20 +245,20 @@ def finished(trainer: Trainer) -> list[str]:
 
 
 def test_scores_are_shares_of_the_last_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "RECENT_TRIALS", 16)
+    monkeypatch.setattr(training, "RECENT_TRIALS", 40)
     rows: list[dict[str, Any]] = []
     trainer = start(CONFIG, tmp_path / "run")
-    trainer.run(limit(ROUNDS), rows.append)
+    trainer.run(limit(3 * ROUNDS), rows.append)
     table = [row for row in trainer.folder.read_trials().to_dicts() if row["outcome"] not in ("cut_off", "aborted")]
-    assert len(table) > 20  # the oldest have been forgotten
-    recent = table[-16:]
+    assert len(table) > 50  # the oldest have been forgotten
+    recent = table[-40:]
     hits = [
         row["production_interval"] is not None and abs(row["production_interval"] - row["sample_interval"]) < 8
         for row in recent
     ]
-    assert 0 < sum(hits) < 16
-    assert rows[-1]["criterion"] == sum(hits) / 16
-    assert rows[-1]["rewarded"] == sum(row["reward"] > 0 for row in recent) / 16
+    assert 0 < sum(hits) < 40
+    assert rows[-1]["criterion"] == sum(hits) / 40
+    assert rows[-1]["rewarded"] == sum(row["reward"] > 0 for row in recent) / 40
     for interval in (5, 10):
         own = [hit for hit, row in zip(hits, recent, strict=True) if row["sample_interval"] == interval]
         assert rows[-1][f"criterion_{interval}"] == sum(own) / len(own)
@@ -342,3 +353,28 @@ def test_a_run_resumes_exactly_when_vision_is_at_rest(tmp_path: Path) -> None:
     resumed.run(Limits(frames=6 * FRAMES_PER_ROUND))
     for name, tensor in whole.agent.state_dict().items():
         assert torch.equal(tensor, resumed.agent.state_dict()[name]), name
+
+
+def test_a_run_that_went_back_resumes_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backtracking, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(backtracking, "EVERY", 2)
+    monkeypatch.setattr(backtracking, "GOOD", 0.1)
+    config = replace(CONFIG, learning=replace(CONFIG.learning, lost=1.0))
+    whole = start(config, tmp_path / "whole")
+    whole.run(limit(24))
+    assert whole.backtracking is not None
+    assert whole.backtracking.times >= 2
+    for rounds in (9, 17, 24):
+        trainer = resume(tmp_path / "parts")[0] if (tmp_path / "parts").exists() else start(config, tmp_path / "parts")
+        trainer.run(limit(rounds))
+    assert_same_run(trainer.folder, whole.folder)
+
+
+def test_a_checkpoint_of_another_version_is_named(tmp_path: Path) -> None:
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(limit(1))
+    checkpoint, _ = newest_checkpoint(trainer.folder.checkpoints)
+    tensors = {name: tensor for name, tensor in checkpoint.tensors.items() if name != "learner.critic.solution"}
+    write_checkpoint(trainer.folder.checkpoints, Checkpoint(9, tensors, checkpoint.counters))
+    with pytest.raises(ValueError, match="lacks 'solution'; go on with the version of gnomon that wrote it"):
+        resume(tmp_path / "run")

@@ -37,6 +37,8 @@ class Output:
     """Expected discounted reward from here on, [B]."""
     units: dict[str, Tensor]
     """Named units of the controller after the frame, each [B, ...]."""
+    hidden: Tensor
+    """The controller's output, which both heads read, [B, U]."""
 
 
 class Agent(nn.Module):
@@ -74,4 +76,4 @@ class Agent(nn.Module):
         return self._act(hidden, units), state
 
     def _act(self, hidden: Tensor, units: dict[str, Tensor]) -> Output:
-        return Output(self.policy(hidden), self.value(hidden).squeeze(-1), units)
+        return Output(self.policy(hidden), self.value(hidden).squeeze(-1), units, hidden)

@@ -41,6 +41,11 @@ class Controller(nn.Module, ABC):
     def drive(self, features: Tensor) -> Tensor:
         """What the present frame alone contributes: features [N, F] -> [N, D]."""
 
+    @property
+    def input_map(self) -> tuple[Tensor, Tensor] | None:
+        """Weight [., F] and bias [.] of the linear map that takes in the features, if it may learn whitened."""
+        return None
+
     @abstractmethod
     def initial_state(self, lanes: int) -> State:
         """The state before the first frame of an episode."""

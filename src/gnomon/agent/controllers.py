@@ -24,6 +24,10 @@ class Feedforward(Controller):
     def drive(self, features: Tensor) -> Tensor:
         return self.layer(features).relu_()
 
+    @property
+    def input_map(self) -> tuple[Tensor, Tensor]:
+        return self.layer.weight, self.layer.bias
+
     def initial_state(self, lanes: int) -> State:
         return {}
 
@@ -47,6 +51,10 @@ class RNN(Controller):
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
+
+    @property
+    def input_map(self) -> tuple[Tensor, Tensor]:
+        return self.input.weight, self.input.bias
 
     def initial_state(self, lanes: int) -> State:
         return {"hidden": self.recurrent_weight.new_zeros(lanes, self.units)}
@@ -73,6 +81,10 @@ class GRU(Controller):
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
+
+    @property
+    def input_map(self) -> tuple[Tensor, Tensor]:
+        return self.input.weight, self.input.bias
 
     def initial_state(self, lanes: int) -> State:
         return {"hidden": self.recurrent_weight.new_zeros(lanes, self.units)}
@@ -110,6 +122,10 @@ class LSTM(Controller):
     def drive(self, features: Tensor) -> Tensor:
         return F.linear(features, self.input_weight, self.bias)
 
+    @property
+    def input_map(self) -> tuple[Tensor, Tensor] | None:
+        return self.input_weight, self.bias
+
     def initial_state(self, lanes: int) -> State:
         zeros = self.recurrent_weight.new_zeros(lanes, self.units)
         return {"cell": zeros, "hidden": zeros.clone()}
@@ -127,6 +143,10 @@ class LSTM(Controller):
 
 class FrozenLSTM(LSTM):
     """An LSTM that keeps its random weights. Gradients pass through it to vision, which learns."""
+
+    @property
+    def input_map(self) -> tuple[Tensor, Tensor] | None:
+        return None
 
     def __init__(self, features: int, units: int, generator: Generator) -> None:
         super().__init__(features, units, generator)

@@ -40,7 +40,7 @@ class Eye:
         """observations: how many ids there are."""
         if observations < 1:
             raise ValueError(f"observations must be at least 1, got {observations}")
-        self.agent, self.render, self.dedup = agent, render, dedup
+        self.agent, self.render, self.observations, self.dedup = agent, render, observations, dedup
         weight = agent.policy.weight
         size = observations if dedup else 0
         needed = size * (agent.config.features + agent.controller.drive_size) * weight.element_size() / 2**30
@@ -75,6 +75,12 @@ class Eye:
             return self._see(ids)
         self._meet(ids)
         return self._features[ids]
+
+    @torch.no_grad()
+    def sample(self, most: int = 2048) -> Tensor:
+        """Features of observations spread evenly over all there are, [N, F]; the table stays as it is."""
+        ids = torch.arange(min(most, self.observations), device=self._known.device)
+        return self._see(ids * self.observations // len(ids))
 
     def forget(self) -> None:
         """Drop everything seen so far: call it when vision has changed.

@@ -46,6 +46,10 @@ class RelationalMemory(Controller):
         _, key_value = self._query_key_value(row)
         return torch.cat([key_value, self.input_to_gates(row)], dim=1)  # [N, 2S + 2S]
 
+    @property
+    def input_map(self) -> tuple[Tensor, Tensor]:
+        return self.project.weight, self.project.bias
+
     def initial_state(self, lanes: int) -> State:
         # Distinct rows: with equal ones, attention could never tell the slots apart.
         identity = torch.eye(SLOTS, self.size, dtype=self.project.weight.dtype, device=self.project.weight.device)

@@ -32,42 +32,49 @@ class LearningConfig:
     """Discount per frame."""
     entropy_cost: float = 0.003
     """Weight of the policy's entropy (nats, summed over frames) at the start."""
-    final_entropy_cost: float | None = 0.001
+    final_entropy_cost: float | None = 0.0005
     """Weight of the entropy when the mastered task has been polished; none keeps it."""
     value_cost: float = 0.5
     """Weight of the value loss."""
-    calibration: float | None = 0.9
-    """Memory, per update, of the line that keeps the values level (`gnomon.learn.calibration`); none: as they are."""
+    critic_memory: float | None = 0.95
+    """Memory, per update, of the values that are solved for V-trace (`gnomon.learn.critic`); none: it uses the value
+    head's, which learns by gradients."""
     horizon: int | None = None
     """Steps that V-trace and the losses see at a time ("10-step RL": 10); none for the whole trajectory."""
-    learning_rate: float = 7e-4
+    learning_rate: float = 1e-3
     """Adam's step for the controller and the policy, at the start."""
-    value_learning_rate: float | None = None
-    """Adam's step for the value head, all along; none: as the controller's, falling with it."""
     vision_learning_rate: float = 1e-4
     """Adam's step for vision, at the start."""
     vision_frames: int = 2_000_000
     """Frames during which vision learns; then it stays as it is, and the rest learns on firm ground, and faster."""
-    final_learning_rate: float = 0.05
-    """Share of both learning rates that is left at the end of the run; they fall to it over its second half."""
+    final_learning_rate: float = 0.005
+    """Share of both learning rates that is left for the last tenth of the run; they fall to it from half-way on."""
     careful_learning_rate: float = 0.1
     """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
     mastery: float = 0.85
     """Share of rewarded trials at which the task counts as mastered; above 1 for never. Polishing begins."""
-    polish_frames: int = 4_000_000
+    polish_frames: int = 8_000_000
     """Frames of polishing over which the entropy's weight falls."""
     grading: float | None = 20.0
-    """Frames of error at which the graded reward has fallen to 1/e; it is gone for the last tenth of the run. None: the
+    """Frames of error at which the graded reward has fallen to 1/e; it is gone for the last 5 % of the run. None: the
     task's own reward all along."""
     repay_discount: bool = False
     """Whether the graded reward pays back what discounting takes from Ready to the response."""
+    trust: float | None = 3e-3
+    """Divergence (nats per frame) of the policy that learns from the one that acted, mean of a round, above which the
+    steps of the coming rounds shrink; below it they grow again, to what is set above. None: no limit."""
+    lost: float | None = 0.5
+    """Share of the best success below which the task counts as lost: the weights of a better time are put back, and
+    all later steps are smaller by 30 %. None: never."""
+    whiten: bool = False
+    """Whether the controller's input weights learn in whitened coordinates (`gnomon.learn.whitening`)."""
     adam_betas: tuple[float, float] = (0.9, 0.999)
     """Adam's memory of the gradient and of its square, per update."""
     adam_epsilon: float = 1e-4
     """Adam's epsilon, for gradients of summed losses."""
     clip_norm: float = 40.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
-    frames: int = 36_000_000
+    frames: int = 40_000_000
     """Length of the run unless it is limited otherwise."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
@@ -79,25 +86,25 @@ class LearningConfig:
     def __post_init__(self) -> None:
         for name in ("lanes", "unroll", "batch", "vision_every", "vision_frames", "polish_frames", "frames"):
             positive(self, name, at_least=1)
-        for name in ("learning_rate", "value_learning_rate", "vision_learning_rate", "adam_epsilon", "clip_norm"):
-            if getattr(self, name) is not None:
-                positive(self, name)
+        for name in ("learning_rate", "vision_learning_rate", "adam_epsilon", "clip_norm"):
+            positive(self, name)
         for name in ("mastery", "rewards_per_batch", "entropy_cost", "final_entropy_cost", "value_cost"):
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise ValueError(f"{name} is {value}; it must be a number of at least 0")
-        if self.grading is not None:
-            positive(self, "grading")
+        for name in ("grading", "trust"):
+            if getattr(self, name) is not None:
+                positive(self, name)
         if self.repay_discount and not (self.grading and self.discount):
             raise ValueError(
                 "repay_discount needs a grading and a discount above 0: it is the graded reward that repays"
             )
-        if self.calibration is not None and not 0 <= self.calibration < 1:
-            raise ValueError(f"calibration is {self.calibration}; it must be at least 0 and below 1, or none")
+        if self.critic_memory is not None and not 0 <= self.critic_memory < 1:
+            raise ValueError(f"critic_memory is {self.critic_memory}; it must be at least 0 and below 1, or none")
         if not 0 <= self.discount <= 1:
             raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
-        for name in ("final_learning_rate", "careful_learning_rate"):
-            if not 0 <= getattr(self, name) <= 1:
+        for name in ("final_learning_rate", "careful_learning_rate", "lost"):
+            if getattr(self, name) is not None and not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it is a share, from 0 to 1")
         if self.horizon is not None and self.horizon < 1:
             raise ValueError(f"horizon is {self.horizon}; it must be at least 1 step, or none")

@@ -18,13 +18,15 @@ from torch.nn.utils import clip_grad_norm_
 from gnomon.agent.agent import Agent
 from gnomon.agent.eye import Eye, distinct_ids, learn_to_see, look_with_gradient
 from gnomon.learn.actor import Unroll
-from gnomon.learn.calibration import Calibration
 from gnomon.learn.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 from gnomon.learn.config import LearningConfig
+from gnomon.learn.critic import Critic
 from gnomon.learn.losses import impala_loss
 from gnomon.learn.schedule import Rates
+from gnomon.learn.whitening import Whitened
 
 REWARD_MEMORY = 0.9  # of the running mean reward per trajectory, per round
+SLOWER, FASTER = 0.85, 1.04  # factors of the pace after a round beyond trust, and after one within
 
 
 def means(rows: Sequence[Mapping[str, Tensor | float]]) -> dict[str, float]:
@@ -44,13 +46,20 @@ class Learner:
         """The generator shuffles trajectories into batches. The eye is forgotten whenever vision has changed."""
         self.agent, self.eye, self.config, self.generator = agent, eye, config, generator
         vision = list(agent.vision.parameters())
-        value = list(agent.value.parameters())
-        known = {id(p) for p in (*vision, *value)}
+        known = {id(p) for p in vision}
+        self.critic = Critic(agent.value, config.critic_memory) if config.critic_memory is not None else None
+        self.whitened: Whitened | None = None
+        if config.whiten:
+            if agent.controller.input_map is None:
+                raise ValueError(f"whiten is on, but a {agent.config.controller} has no input weights that learn")
+            weight, bias = agent.controller.input_map
+            self.whitened = Whitened(weight, bias, eye.sample())
+            known |= {id(weight), id(bias)}
         rest = [p for p in agent.parameters() if p.requires_grad and id(p) not in known]
-        groups = [{"params": rest}, {"params": value}]
-        self.optimiser = torch.optim.Adam(groups, betas=config.adam_betas, eps=config.adam_epsilon)
+        rest += self.whitened.parameters() if self.whitened else []
+        self.optimiser = torch.optim.Adam(rest, betas=config.adam_betas, eps=config.adam_epsilon)
         self.vision_optimiser = torch.optim.Adam(vision, betas=config.adam_betas, eps=config.adam_epsilon)
-        self.calibration = Calibration(config.calibration) if config.calibration is not None else None
+        self.pace = self.largest_pace = 1.0  # share of the learning rates that `trust` and backtracking leave
         self.updates = 0
         self.reward_per_trajectory = 0.0
         self.waiting: Unroll | None = None
@@ -59,8 +68,7 @@ class Learner:
 
     def learn(self, unroll: Unroll, rates: Rates) -> dict[str, float]:
         """Learn from a round of unrolls, and return the metrics' means over its batches."""
-        for group, rate in zip(self.optimiser.param_groups, (rates.learning, rates.value), strict=True):
-            group["lr"] = rate
+        self.optimiser.param_groups[0]["lr"] = self.pace * rates.learning
         self.vision_optimiser.param_groups[0]["lr"] = rates.vision
         if not rates.vision:
             self.eye.look_ahead()
@@ -71,8 +79,12 @@ class Learner:
         left_over = order[len(batches) * size :]
         self.waiting = unroll.select(left_over) if len(left_over) else None
 
-        metrics = [self._learn_batch(unroll.select(lanes), rates) for lanes in batches]
-        return means(metrics) | {"batch": size, "learning_rate": rates.learning, "entropy_cost": rates.entropy}
+        metrics = means([self._learn_batch(unroll.select(lanes), rates) for lanes in batches])
+        metrics |= {"batch": size, "learning_rate": self.pace * rates.learning, "entropy_cost": rates.entropy}
+        if self.config.trust is not None and batches:
+            factor = SLOWER if metrics["divergence"] > self.config.trust else FASTER
+            self.pace = min(self.largest_pace, self.pace * factor)
+        return metrics
 
     @property
     def at_rest(self) -> bool:
@@ -92,7 +104,11 @@ class Learner:
         with self._timed("controller"):
             loss, metrics = self.loss(unroll, features, places, rates.entropy)
             loss.backward()
+            if self.whitened:
+                self.whitened.take_gradients()
             metrics["gradient_norm"] = self._step(self.optimiser)
+            if self.whitened:
+                self.whitened.put_back()
             self.updates += 1
             self.eye.forget_drive()
         if features.grad is None:  # vision stays as it is
@@ -130,14 +146,15 @@ class Learner:
         # As a lookup, gathering has the fastest backward of all ways to add 50,000 rows into 2,500.
         drive = F.embedding(places, self.agent.controller.drive(features))  # [T + 1, B, D]
         output, _ = self.agent.unroll(drive, unroll.first, unroll.state)
-        discount, level = config.discount * (~unroll.end), (0.0, 1.0)
-        if self.calibration is not None:
-            self.calibration.observe(output.value, unroll.reward, discount)
-            level = self.calibration.line
-        loss, metrics = impala_loss(
+        discount, values, learned = config.discount * (~unroll.end), output.value, None
+        if self.critic is not None:
+            # It has not seen this batch yet: else the batch's advantages would be too small.
+            values, learned = self.critic.values(output.hidden), output.value[:-1]
+            self.critic.observe(output.hidden, unroll.reward, discount)
+        return impala_loss(
             output.logits[:-1],
-            output.value[:-1],
-            output.value[-1].detach(),
+            values[:-1],
+            values[-1].detach(),
             unroll.log_prob,
             unroll.action,
             unroll.reward,
@@ -145,9 +162,8 @@ class Learner:
             entropy_cost=entropy_cost,
             value_cost=config.value_cost,
             horizon=config.horizon,
-            calibration=level,
+            learned_values=learned,
         )
-        return loss, metrics | {"value_offset": torch.tensor(level[0]), "value_scale": torch.tensor(level[1])}
 
     def _step(self, optimiser: torch.optim.Optimizer) -> Tensor:
         """Clip, check, step; returns the gradient's norm before clipping."""
@@ -171,6 +187,38 @@ class Learner:
             size *= 2
         return size
 
+    def snapshot(self) -> dict[str, Tensor]:
+        """A copy of the weights, and of all that the optimisers and the critic know."""
+        return {name: tensor.detach().clone() for name, tensor in self._learned().items()}
+
+    def put_back(self, snapshot: dict[str, Tensor]) -> None:
+        """Be as at a snapshot, which stays as it is. What was seen and what waits for a batch is kept."""
+        snapshot = {name: tensor.clone() for name, tensor in snapshot.items()}
+        weights = unnest("agent", snapshot)
+        saw = nest("vision", self.agent.vision.state_dict())
+        same = all(torch.equal(weights[name].to(tensor.device), tensor) for name, tensor in saw.items())
+        self.agent.load_state_dict(weights)
+        self._load_learned(snapshot)
+        self.eye.forget_drive() if same else self.eye.forget()
+
+    def _learned(self) -> dict[str, Tensor]:
+        tensors = nest("agent", dict(self.agent.state_dict()))
+        tensors |= nest("optimiser", dict(optimiser_tensors(self.optimiser)))
+        tensors |= nest("vision_optimiser", dict(optimiser_tensors(self.vision_optimiser)))
+        if self.critic is not None:
+            tensors |= nest("critic", self.critic.state_dict())
+        if self.whitened is not None:
+            tensors |= nest("whitened", self.whitened.state_dict())
+        return tensors
+
+    def _load_learned(self, tensors: dict[str, Tensor]) -> None:
+        load_optimiser(self.optimiser, unnest("optimiser", tensors))
+        load_optimiser(self.vision_optimiser, unnest("vision_optimiser", tensors))
+        if self.critic is not None:
+            self.critic.load_state_dict(unnest("critic", tensors))
+        if self.whitened is not None:
+            self.whitened.load_state_dict(unnest("whitened", tensors))
+
     @contextmanager
     def _timed(self, part: str) -> Iterator[None]:
         start = time.perf_counter()
@@ -180,21 +228,17 @@ class Learner:
     def state_dict(self) -> tuple[dict[str, Tensor], dict[str, float]]:
         """Tensors and counters that the coming updates depend on, but the weights."""
         tensors = {"generator": self.generator.get_state()}
-        tensors |= nest("optimiser", dict(optimiser_tensors(self.optimiser)))
-        tensors |= nest("vision_optimiser", dict(optimiser_tensors(self.vision_optimiser)))
-        if self.calibration is not None:
-            tensors["calibration"] = self.calibration.sums
+        tensors |= {name: tensor for name, tensor in self._learned().items() if not name.startswith("agent.")}
         if self.waiting is not None:
             tensors |= nest("waiting", self.waiting.tensors())
-        return tensors, {"updates": self.updates, "reward_per_trajectory": self.reward_per_trajectory}
+        counters = {"updates": self.updates, "reward_per_trajectory": self.reward_per_trajectory, "pace": self.pace}
+        return tensors, counters | {"largest_pace": self.largest_pace}
 
     def load_state_dict(self, tensors: dict[str, Tensor], counters: dict[str, float]) -> None:
         self.generator.set_state(tensors["generator"])
-        load_optimiser(self.optimiser, unnest("optimiser", tensors))
-        load_optimiser(self.vision_optimiser, unnest("vision_optimiser", tensors))
-        if self.calibration is not None:
-            self.calibration.sums = tensors["calibration"].clone()
+        self._load_learned(tensors)
         waiting = unnest("waiting", tensors)
         self.waiting = Unroll.from_tensors(waiting).to(self.config.device) if waiting else None
         self.updates = int(counters["updates"])
         self.reward_per_trajectory = counters["reward_per_trajectory"]
+        self.pace, self.largest_pace = counters["pace"], counters["largest_pace"]

@@ -3,7 +3,7 @@
 Large steps find the task and then lose it again; small ones keep it (docs/training.md). So the learning rates fall with
 the best share of rewarded trials so far, and never rise again. Vision learns first and then stays as it is. Once the
 task is mastered the entropy bonus falls. Most of the run the reward is graded: it tells by how much a production was
-off, which a right or wrong does not. That shapes the reward; it is gone for the last tenth of the run.
+off, which a right or wrong does not. That shapes the reward; it is gone for the last 5 % of the run.
 """
 
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from gnomon.lab.shaping import Grading
 from gnomon.learn.config import LearningConfig
 
 CAREFUL_FROM, CAREFUL_TO = 0.5, 0.9  # best shares of rewarded trials between which the learning rates fall
-GRADED_UNTIL, UNGRADED_FROM = 0.8, 0.9  # shares of the frames between which the task's own reward takes over
+ANNEALED_FROM = 0.5  # share of the frames from which the learning rates fall, until the graded reward ends
+GRADED_UNTIL, UNGRADED_FROM = 0.9, 0.95  # shares of the frames between which the task's own reward takes over
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,6 @@ class Rates:
     """What the next round learns with."""
 
     learning: float
-    value: float
     vision: float
     """0: vision stays as it is."""
     entropy: float
@@ -47,7 +47,7 @@ class Rates:
 def rates(config: LearningConfig, standing: Standing) -> Rates:
     """The rates of a run at this point."""
     done = standing.frames / config.frames
-    late = ramp(done, 0.5, 1.0)
+    late = ramp(done, ANNEALED_FROM, GRADED_UNTIL)
     care = ramp(standing.best, CAREFUL_FROM, CAREFUL_TO)
     share = (1 - (1 - config.final_learning_rate) * late) * config.careful_learning_rate**care
     polish = 0.0
@@ -55,7 +55,6 @@ def rates(config: LearningConfig, standing: Standing) -> Rates:
         polish = ramp(standing.frames - standing.mastered, 0, config.polish_frames)
     return Rates(
         learning=config.learning_rate * share,
-        value=config.learning_rate * share if config.value_learning_rate is None else config.value_learning_rate,
         vision=config.vision_learning_rate * share if standing.frames < config.vision_frames else 0.0,
         entropy=between(config.entropy_cost, config.final_entropy_cost, polish),
         grading=grading(config, 1 - ramp(done, GRADED_UNTIL, UNGRADED_FROM)),

@@ -19,6 +19,7 @@ from gnomon.agent.agent import Agent
 from gnomon.agent.eye import Eye
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.actor import Actor
+from gnomon.learn.backtracking import Backtracking
 from gnomon.learn.checkpoint import Checkpoint, nest, newest_checkpoint, unnest, write_checkpoint
 from gnomon.learn.config import RunConfig, read_config
 from gnomon.learn.learner import Learner, NotFiniteError, means
@@ -67,6 +68,8 @@ class Trainer:
         self.minutes, self.frames_before = 0.0, 0  # of training before this process
         self.success, self.best = 0.0, 0.0  # running share of rewarded trials, and the largest so far
         self.mastered: int | None = None  # frame at which it reached `mastery`
+        lost = config.learning.lost
+        self.backtracking = Backtracking(self.learner, lost) if lost is not None else None
         self._started = time.monotonic()
         self._trials: list[pl.DataFrame] = []  # since the last checkpoint
         self._metrics: list[dict[str, Any]] = []  # lines since the last checkpoint
@@ -96,7 +99,12 @@ class Trainer:
             self.best = max(self.best, self.success)
         if self.mastered is None and self.best >= self.config.learning.mastery:
             self.mastered = self.frames
-        return means(turns) | {"reward_rate": 1000 * rewards / frames, "graded": now.graded}
+        metrics = means(turns) | {"reward_rate": 1000 * rewards / frames, "graded": now.graded}
+        if self.backtracking is not None:
+            if self.backtracking.after_round(self.rounds, self.success, self.best):
+                self.success = self.best
+            metrics["backtracked"] = self.backtracking.times
+        return metrics
 
     @property
     def standing(self) -> Standing:
@@ -191,9 +199,12 @@ class Trainer:
             nest("agent", self.agent.state_dict()) | nest("actor", self.source.state_dict()) | nest("learner", learner)
         )
         tensors |= nest("recent", self._recent.state_dict())
+        if self.backtracking is not None:
+            tensors |= nest("backtracking", self.backtracking.state_dict())
         progress = {"rounds": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
         progress |= {"success": self.success, "best": self.best, "mastered": self.mastered}
         progress |= {"gathered": self._gathered, "learner": counters}
+        progress |= {"backtracked": self.backtracking.times if self.backtracking else 0}
         write_checkpoint(self.folder.checkpoints, Checkpoint(self.number, tensors, progress))
         self._status("running")
 
@@ -208,14 +219,22 @@ class Trainer:
             self.folder.cut_back(0, 0)
             return []
         tensors, counters = checkpoint.tensors, checkpoint.counters
-        self.agent.load_state_dict(unnest("agent", tensors))
-        self.source.load_state_dict(unnest("actor", tensors))
-        self.learner.load_state_dict(unnest("learner", tensors), counters["learner"])
-        self._recent.load_state_dict(unnest("recent", tensors))
-        self.number, self.rounds, self.frames = checkpoint.number, counters["rounds"], counters["frames"]
-        self.minutes, self.frames_before = counters["minutes"], self.frames
-        self.success, self._gathered = counters["success"], counters["gathered"]
-        self.best, self.mastered = counters["best"], counters["mastered"]
+        try:
+            self.agent.load_state_dict(unnest("agent", tensors))
+            self.source.load_state_dict(unnest("actor", tensors))
+            self.learner.load_state_dict(unnest("learner", tensors), counters["learner"])
+            self._recent.load_state_dict(unnest("recent", tensors))
+            self.number, self.rounds, self.frames = checkpoint.number, counters["rounds"], counters["frames"]
+            self.minutes, self.frames_before = counters["minutes"], self.frames
+            self.success, self._gathered = counters["success"], counters["gathered"]
+            self.best, self.mastered = counters["best"], counters["mastered"]
+            if self.backtracking is not None:
+                self.backtracking.load_state_dict(unnest("backtracking", tensors))
+                self.backtracking.times = counters["backtracked"]
+        except KeyError as error:
+            raise ValueError(
+                f"{self.folder.path}: the checkpoint lacks {error}; go on with the version of gnomon that wrote it"
+            ) from None
         self.folder.cut_back(self.number, self.rounds)
         return complaints
 

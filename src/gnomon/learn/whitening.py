@@ -1,0 +1,66 @@
+"""Whitening: a linear map learns in coordinates in which its inputs are centred, uncorrelated and alike in size.
+
+What vision makes of all observations has much in common and differs by little: one direction of the features holds
+most of their length, and where the eye looks is told by directions with a hundredth of it. Adam, which takes steps of
+like size along every weight, then hardly tells places apart, and every step moves all frames together. So the
+controller's input weights W and bias b, whose output is W f + b for features f, learn as
+
+    W f + b = V g + c,    g = P' (f - mean),
+
+with the mean and P taken once from the first features of the run. That changes the steps and nothing else: not the
+network, not its first weights, not what it can express. W and b are what acts, and what is saved with the agent.
+"""
+
+import torch
+from torch import Tensor, nn
+
+SMALLEST = 0.05  # share of the largest spread; directions with less of it are not blown up to the full size
+
+
+class Whitened:
+    """The weights of one linear map, in whitened coordinates."""
+
+    def __init__(self, weight: Tensor, bias: Tensor, inputs: Tensor) -> None:
+        """weight [D, F] and bias [D] of the map; inputs [N, F], what it may be fed with."""
+        self.weight, self.bias = weight, bias
+        self.mean = inputs.mean(0)
+        centred = (inputs - self.mean).double()
+        spread, directions = torch.linalg.eigh(centred.T @ centred / len(inputs))
+        spread = spread.clamp(min=0)
+        size = (spread + SMALLEST**2 * spread.max().clamp(min=1e-12)).sqrt()
+        self.basis = (directions / size).to(inputs.dtype)  # P: [F, F]
+        with torch.no_grad():
+            self.whitened_weight = nn.Parameter((weight.double() @ (directions * size)).to(weight.dtype))
+            self.whitened_bias = nn.Parameter(bias + weight @ self.mean)
+
+    def parameters(self) -> list[nn.Parameter]:
+        """V [D, F] and c [D], for the optimiser."""
+        return [self.whitened_weight, self.whitened_bias]
+
+    def take_gradients(self) -> None:
+        """Turn the gradients of weight and bias into those of V and c: call it before the optimiser's step."""
+        by_weight, by_bias = self.weight.grad, self.bias.grad
+        if by_weight is None or by_bias is None:
+            return
+        self.whitened_weight.grad = (by_weight - torch.outer(by_bias, self.mean)) @ self.basis
+        self.whitened_bias.grad = by_bias
+        self.weight.grad = self.bias.grad = None
+
+    @torch.no_grad()
+    def put_back(self) -> None:
+        """Turn V and c into weight and bias: call it after the step."""
+        self.weight.copy_(self.whitened_weight @ self.basis.T)
+        self.bias.copy_(self.whitened_bias - self.weight @ self.mean)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {
+            "mean": self.mean,
+            "basis": self.basis,
+            "weight": self.whitened_weight.detach(),
+            "bias": self.whitened_bias.detach(),
+        }
+
+    @torch.no_grad()
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        for name, own in self.state_dict().items():
+            own.copy_(state[name])
