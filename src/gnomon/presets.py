@@ -16,7 +16,7 @@ LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=60, gaze_limit=20.0
 # once it has, less makes the clock run evenly. Waiting must not cost anything, or short answers are all it learns.
 LAPTOP_FEEDFORWARD = replace(
     LAPTOP,
-    optics=OpticsConfig(gaze_step=10, gaze_limit=36.0, field_of_view=ENGINE_FIELD_OF_VIEW),
+    optics=OpticsConfig(gaze_step=10, field_of_view=ENGINE_FIELD_OF_VIEW),
     agent=AgentConfig(controller="feedforward"),
     learning=LearningConfig(
         batch=32,

@@ -45,7 +45,7 @@ def impala_loss(
     chunks = -(-len(values) // chunk_length(len(values), horizon))
 
     policy_loss = -(advantages * log_prob).sum() / chunks
-    error = vs - values if learned_values is None else vs - learned_values
+    error = vs - (values if learned_values is None else learned_values)
     if learned_values is not None:
         error = error - error.mean()
     value_loss = 0.5 * error.square().sum() / chunks

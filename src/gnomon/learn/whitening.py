@@ -1,9 +1,9 @@
 """Whitening: a linear map learns in coordinates in which its inputs are centred, uncorrelated and alike in size.
 
-What vision makes of all observations has much in common and differs by little: one direction of the features holds
-most of their length, and where the eye looks is told by directions with a hundredth of it. Adam, which takes steps of
-like size along every weight, then hardly tells places apart, and every step moves all frames together. So the
-controller's input weights W and bias b, whose output is W f + b for features f, learn as
+What vision makes of all observations has much in common and differs by little: their mean is longer than any spread
+around it, and much of where the eye looks is told by directions with a twentieth of the largest spread. Adam, which
+takes steps of like size along every weight, then hardly tells places apart, and every step moves all frames together.
+So the controller's input weights W and bias b, whose output is W f + b for features f, learn as
 
     W f + b = V g + c,    g = P' (f - mean),
 
