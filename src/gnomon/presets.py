@@ -3,13 +3,15 @@
 from dataclasses import replace
 
 from gnomon.agent.agent import AgentConfig
+from gnomon.agent.controllers import controller_class
 from gnomon.lab.optics import ENGINE_FIELD_OF_VIEW, OpticsConfig
 from gnomon.lab.tasks import PAPER, TASKS, Task
 from gnomon.learn.config import LearningConfig, RunConfig
 
 # What was tried and why it is so: docs/training.md and docs/lab-notes.md. All but the gaze are the defaults of every
 # config. A coarse gaze finds the targets sooner, answers within a step or two, and leaves less to look at.
-LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=60, gaze_limit=20.0))
+# Half the units remember for as long as the intervals last: from memories of 3 frames it is a long way to them.
+LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=60, gaze_limit=20.0), agent=AgentConfig(memory_span=200.0))
 
 # Without a memory the gaze is the clock, so it takes fine steps. Where it looks is told by small differences between
 # features: whitened weights see them. More entropy keeps it from settling on one answer before it has found the clock;
@@ -22,6 +24,7 @@ LAPTOP_FEEDFORWARD = replace(
         batch=32,
         vision_every=64,
         critic_memory=0.98,
+        value_until=0.3,
         whiten=True,
         trust=5e-3,
         lost=0.8,
@@ -31,7 +34,10 @@ LAPTOP_FEEDFORWARD = replace(
         final_entropy_cost=0.0003,
         polish_frames=20_000_000,
         grading=12.0,
+        final_grading=None,
         repay_discount=True,
+        adam_betas=(0.9, 0.999),
+        clip_norm=40.0,
         frames=60_000_000,
     ),
 )
@@ -58,16 +64,19 @@ PAPER_RUN = RunConfig(
         vision_learning_rate=1e-5,
         adam_betas=(0.9, 0.999),
         adam_epsilon=1e-4,
+        clip_norm=40.0,
         final_entropy_cost=None,
         final_learning_rate=1.0,
         careful_learning_rate=1.0,
         vision_frames=3_200_000_000,
         mastery=2.0,
         critic_memory=None,
+        value_until=None,
         trust=None,
         lost=None,
         whiten=False,
         grading=None,
+        final_grading=None,
         frames=3_200_000_000,  # a million updates
     ),
 )
@@ -83,4 +92,5 @@ def preset(name: str, task: str = PAPER.name, controller: str = "lstm") -> RunCo
         raise ValueError(f"unknown task {task!r}; choose {', '.join(TASKS)}")
     config = LAPTOP_OF.get(controller, LAPTOP) if name == "laptop" else PRESETS[name]
     chosen: Task = config.task if task == config.task.name else TASKS[task]()
-    return replace(config, task=chosen, agent=replace(config.agent, controller=controller))
+    span = config.agent.memory_span if controller_class(controller).gated else None
+    return replace(config, task=chosen, agent=replace(config.agent, controller=controller, memory_span=span))

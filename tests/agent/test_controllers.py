@@ -1,10 +1,13 @@
 """One contract for all controllers: a controller is tested by being registered."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from torch import Tensor
 
+from gnomon.agent.agent import AgentConfig
 from gnomon.agent.controller import Controller
 from gnomon.agent.controllers import CONTROLLERS, build_controller
 
@@ -220,3 +223,54 @@ def test_rmc_against_a_slow_reading_of_the_reference() -> None:
 def test_rmc_forget_gate_starts_open() -> None:
     bias = dict(build("rmc").named_parameters())["input_to_gates.bias"].detach().view(2, -1)
     assert bias.unique(dim=1).flatten().tolist() == [0.0, 1.0]
+
+
+def kept_after(controller: Controller, frames: int, unit: str) -> torch.Tensor:
+    """Share of each unit's start value that is left when nothing is seen: [U]; inputs and other units off."""
+    with torch.no_grad():
+        for name, parameter in controller.named_parameters():
+            if "weight" in name:
+                parameter.zero_()
+        drive = controller.drive(torch.zeros(1, F)).expand(1, -1)
+        state = {name: torch.full_like(tensor, 1e-3) for name, tensor in controller.initial_state(1).items()}
+        for _ in range(frames):
+            _, state = controller.step(drive, state)
+    return state[unit].flatten() / 1e-3
+
+
+@pytest.mark.parametrize(("name", "unit"), [("lstm", "cell"), ("gru", "hidden"), ("frozen_lstm", "cell")])
+def test_units_may_start_with_memories_of_many_lengths(name: str, unit: str) -> None:
+    controller = build_controller(name, F, 512, torch.Generator().manual_seed(1))
+    controller.remember(200, torch.Generator().manual_seed(2))
+    spans = -10 / kept_after(controller, 10, unit).log()
+    fast, slow = spans.chunk(2)
+    plain = build_controller(name, F, 512, torch.Generator().manual_seed(1))
+    torch.testing.assert_close(fast, -10 / kept_after(plain, 10, unit).log()[:256])
+    assert fast.max() < 4
+    assert slow.min() < 5
+    assert 190 < slow.max() < 202
+    assert slow.mean().item() == pytest.approx(100, rel=0.1)
+
+
+def test_slots_may_start_with_memories_of_many_lengths() -> None:
+    controller = build_controller("rmc", F, 128, torch.Generator().manual_seed(1))
+    controller.remember(200, torch.Generator().manual_seed(2))
+    input_bias, forget_bias = controller.get_parameter("input_to_gates.bias").chunk(2)
+    assert torch.equal(forget_bias[:16], torch.ones(16))
+    assert not input_bias[:16].any()
+    assert torch.equal(input_bias[16:], -forget_bias[16:])
+    assert 0 <= forget_bias[16:].min() < forget_bias[16:].max() < math.log(200)
+
+
+@pytest.mark.parametrize("name", ["rnn", "feedforward"])
+def test_without_gates_there_is_no_memory_to_set(name: str) -> None:
+    with pytest.raises(ValueError, match="without gates"):
+        build_controller(name, F, U, torch.Generator()).remember(200, torch.Generator())
+    with pytest.raises(ValueError, match=f"memory_span is 200, but a {name} controller has no gates"):
+        AgentConfig(name, memory_span=200)
+
+
+@pytest.mark.parametrize("span", [0.5, math.nan, math.inf])
+def test_a_memory_lasts_at_least_a_frame(span: float) -> None:
+    with pytest.raises(ValueError, match="at least 1 frame"):
+        AgentConfig(memory_span=span)

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -36,10 +35,8 @@ def run(trained: Path, tmp_path: Path) -> Path:
 
 
 def agent_weights(run: Path) -> dict[str, torch.Tensor]:
-    """Those of the newest checkpoint, with the solved values for the value head."""
-    tensors = newest_checkpoint(run / "checkpoints")[0].tensors
-    solution = tensors["learner.critic.solution"].float()
-    return unnest("agent", tensors) | {"value.weight": solution[None, :-1], "value.bias": solution[-1:]}
+    """Those of the newest checkpoint."""
+    return unnest("agent", newest_checkpoint(run / "checkpoints")[0].tensors)
 
 
 def assert_weights(agent: torch.nn.Module, expected: dict[str, torch.Tensor]) -> None:
@@ -52,13 +49,6 @@ def test_a_runs_agent_has_the_weights_of_its_newest_checkpoint(trained: Path) ->
     agent, config = load_agent(trained)
     assert config == CONFIG
     assert_weights(agent, agent_weights(trained))
-
-
-def test_values_that_were_learned_are_the_heads_own(tmp_path: Path) -> None:
-    config = replace(CONFIG, learning=replace(CONFIG.learning, critic_memory=None))
-    trainer = start(config, tmp_path / "plain")
-    trainer.run(Limits(frames=FRAMES_PER_ROUND))
-    assert_weights(load_agent(tmp_path / "plain")[0], trainer.agent.state_dict())
 
 
 def test_a_damaged_checkpoint_is_passed_over_with_a_word(run: Path) -> None:

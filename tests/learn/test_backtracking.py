@@ -38,6 +38,10 @@ def test_the_last_but_one_snapshot_is_put_back_when_the_task_is_lost(learner: Le
     assert rounds(backtracking, 43, 43, success=0.5, best=0.7) == [True]
     assert torch.all(policy(learner) == 2.0)
     assert (backtracking.times, learner.largest_pace, learner.pace) == (1, SMALLER, SMALLER)
+    rounds(backtracking, 44, 60, success=0.7, best=0.7)
+    assert SMALLER < learner.largest_pace < 1
+    rounds(backtracking, 61, 200, success=0.7, best=0.7)
+    assert learner.largest_pace == 1
 
 
 def test_what_is_not_much_is_not_kept(learner: Learner) -> None:

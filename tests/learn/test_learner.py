@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from gnomon.agent.agent import Agent
 from gnomon.agent.controllers import CONTROLLERS
+from gnomon.agent.eye import distinct_ids
 from gnomon.learn import learner as learner_module
 from gnomon.learn.actor import Actor, Unroll
 from gnomon.learn.config import LearningConfig
@@ -113,7 +114,7 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     )  # fmt: skip
     plain = copy.deepcopy(actor.agent)
     learner = build_learner(actor, config)
-    learner.learn(unroll, Rates(learning=0.015, vision=0.0075, entropy=0.2, grading=None))
+    learner.learn(unroll, Rates(learning=0.015, vision=0.0075, entropy=0.2, value_share=1.0, grading=None))
     assert learner.updates == batches
 
     vision = list(plain.vision.parameters())
@@ -187,11 +188,9 @@ def test_actors_see_with_the_new_weights_at_once(vision_every: int) -> None:
 class WatchedLearner(Learner):
     """Keeps every batch it learned from."""
 
-    def loss(
-        self, unroll: Unroll, features: Tensor, places: Tensor, entropy_cost: float
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss(self, unroll: Unroll, features: Tensor, places: Tensor, rates: Rates) -> tuple[Tensor, dict[str, Tensor]]:
         self.batches = [*getattr(self, "batches", []), unroll]
-        return super().loss(unroll, features, places, entropy_cost)
+        return super().loss(unroll, features, places, rates)
 
 
 def test_leftovers_wait_and_no_trajectory_is_lost_or_used_twice() -> None:
@@ -349,3 +348,35 @@ def test_v_trace_goes_by_the_solved_values_while_the_head_learns() -> None:
     second = learner.learn(unroll, at_start(learner))["mean_value"]
     assert abs(second - first) < 10
     assert not torch.equal(actor.agent.value.weight, before["value.weight"])
+
+
+@pytest.mark.parametrize("share", [1.0, 0.0])
+def test_the_value_loss_may_stop_at_the_head(share: float) -> None:
+    def gradients(value_cost: float) -> tuple[Tensor, Tensor]:
+        actor = small_actor("lstm", lanes=12, length=10)
+        unroll = acted(actor)
+        learner = build_learner(actor, replace(LEARNING, critic_memory=0.9, value_cost=value_cost))
+        distinct, places = distinct_ids(unroll.ids, True)
+        now = replace(at_start(learner), value_share=share)
+        learner.loss(unroll, learner.eye.features(distinct), places, now)[0].backward()
+        controller, head = actor.agent.get_parameter("controller.recurrent_weight").grad, actor.agent.value.weight.grad
+        assert controller is not None
+        assert head is not None
+        return controller, head
+
+    (plain, idle), (shaped, learning) = gradients(0.0), gradients(0.5)
+    assert torch.allclose(plain, shaped) == (share == 0)
+    assert not idle.any()
+    assert learning.any()
+
+
+def test_the_mean_of_the_values_errors_goes_into_the_heads_bias() -> None:
+    actor = small_actor("lstm", lanes=12, length=10)
+    unroll = acted(actor)
+    unroll = replace(unroll, reward=torch.zeros_like(unroll.reward))
+    learner = build_learner(actor, replace(LEARNING, batch=12, critic_memory=0.9))
+    with torch.no_grad():
+        actor.agent.value.bias.fill_(5.0)
+    errors = [learner.learn(unroll, at_start(learner))["value_error"] for _ in range(40)]
+    assert errors[0] < -4
+    assert abs(errors[-1]) < 0.2 * abs(errors[0])

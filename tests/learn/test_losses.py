@@ -118,6 +118,7 @@ def test_metrics_by_hand() -> None:
         {
             "policy_loss": 2 * math.log(2),
             "value_loss": 0.5 * (1 + 1),
+            "value_error": 1.0,
             "entropy": math.log(2),
             "mean_log_rho": 0.0,
             "divergence": (2 - 1 - math.log(2) + 0.5 - 1 + math.log(2)) / 2,

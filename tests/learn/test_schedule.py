@@ -34,6 +34,15 @@ def test_what_is_mastered_is_polished(frames: int, entropy: float) -> None:
     assert rates(CONFIG, Standing(frames, best=0.85, mastered=200)).entropy == pytest.approx(entropy)
 
 
+@pytest.mark.parametrize(("best", "share"), [(0.0, 1.0), (0.4, 1.0), (0.5, 0.5), (0.6, 0.0), (1.0, 0.0)])
+def test_the_value_shapes_the_controller_until_the_task_is_half_learned(best: float, share: float) -> None:
+    standing = Standing(best=best)
+    assert rates(replace(CONFIG, value_until=0.6), standing).value_share == pytest.approx(share)
+    assert rates(replace(CONFIG, value_until=None), standing).value_share == 1
+    learned = replace(CONFIG, value_until=0.6, critic_memory=None)  # V-trace needs the head: it must stay good
+    assert rates(learned, standing).value_share == 1
+
+
 @pytest.mark.parametrize(("frames", "share"), [(0, 1.0), (900, 1.0), (925, 0.5), (950, 0.0), (1_000, 0.0)])
 def test_rewards_are_graded_until_shortly_before_the_end(frames: int, share: float) -> None:
     config = replace(CONFIG, grading=12.0, repay_discount=True, discount=0.9)
@@ -41,6 +50,15 @@ def test_rewards_are_graded_until_shortly_before_the_end(frames: int, share: flo
     assert now.graded == pytest.approx(share)
     assert now.grading is None or (now.grading.width, now.grading.discount) == (12.0, 0.9)
     assert rates(replace(CONFIG, grading=None), Standing(frames)).grading is None
+
+
+@pytest.mark.parametrize(("frames", "width"), [(200, 16.0), (250, 8.0), (300, 4.0), (900, 4.0)])
+def test_rewards_are_graded_more_strictly_once_the_task_is_mastered(frames: int, width: float) -> None:
+    standing = Standing(frames, best=0.85, mastered=200)
+    for final, expected in ((4.0, width), (None, 16.0)):
+        now = rates(replace(CONFIG, grading=16.0, final_grading=final), standing)
+        assert now.grading is not None
+        assert now.grading.width == pytest.approx(expected)
 
 
 def test_vision_learns_for_so_many_frames() -> None:
@@ -59,7 +77,14 @@ def test_a_value_goes_from_first_to_final(first: float, final: float | None, hal
 
 
 def test_nothing_changes_where_nothing_is_asked_for() -> None:
-    steady = replace(CONFIG, final_learning_rate=1.0, careful_learning_rate=1.0, final_entropy_cost=None, grading=None)
+    steady = replace(
+        CONFIG,
+        final_learning_rate=1.0,
+        careful_learning_rate=1.0,
+        final_entropy_cost=None,
+        value_until=None,
+        grading=None,
+    )
     assert rates(steady, Standing(1_000, best=1.0)) == rates(steady, Standing())
 
 

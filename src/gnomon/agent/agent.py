@@ -1,5 +1,6 @@
 """The agent: vision, a controller, and two linear heads for the policy and the value."""
 
+import math
 from dataclasses import dataclass
 
 from torch import Generator, Tensor, nn
@@ -20,9 +21,17 @@ class AgentConfig:
     """Size of the controller's output."""
     features: int = 256
     """Length of the embedding that vision hands to the controller."""
+    memory_span: float | None = None
+    """Frames: half the units of a gated controller start with memories of 1 to so many. None: a forget bias of 1 for
+    all, as in the original library, which is a memory of about 3 frames."""
 
     def __post_init__(self) -> None:
-        controller_class(self.controller).check_units(self.units)
+        kind = controller_class(self.controller)
+        kind.check_units(self.units)
+        if self.memory_span is not None and not kind.gated:
+            raise ValueError(f"memory_span is {self.memory_span}, but a {self.controller} controller has no gates")
+        if self.memory_span is not None and not 1 <= self.memory_span < math.inf:
+            raise ValueError(f"memory_span is {self.memory_span}; it must be at least 1 frame, or none")
         if self.features < 1:
             raise ValueError(f"features is {self.features}; it must be at least 1")
 
@@ -53,6 +62,8 @@ class Agent(nn.Module):
         self.config = config
         self.vision = Vision(retina, config.features, generator=generator)
         self.controller = build_controller(config.controller, config.features, config.units, generator)
+        if config.memory_span is not None:
+            self.controller.remember(config.memory_span, generator)
         self.policy = linear(self.controller.output_size, actions, generator)
         self.value = linear(self.controller.output_size, 1, generator)
 

@@ -21,6 +21,8 @@ class Controller(nn.Module, ABC):
     unit_names: ClassVar[tuple[str, ...]]
     """The names under which units are recorded; with a memory, also the keys of the state."""
     recurrent: ClassVar[bool] = True
+    gated: ClassVar[bool] = False
+    """Whether gates say what is remembered, so that `remember` is possible."""
     drive_size: int
 
     def __init__(self, features: int, units: int, generator: Generator) -> None:
@@ -37,6 +39,10 @@ class Controller(nn.Module, ABC):
         if units < 1:
             raise ValueError(f"units must be at least 1, got {units}")
 
+    def remember(self, frames: float, generator: Generator) -> None:
+        """Let the last half of the units start with memories of 1 to so many frames; the others stay as they are."""
+        raise ValueError("a controller without gates remembers for as long as its weights say")
+
     @abstractmethod
     def drive(self, features: Tensor) -> Tensor:
         """What the present frame alone contributes: features [N, F] -> [N, D]."""
@@ -45,6 +51,11 @@ class Controller(nn.Module, ABC):
     def input_map(self) -> tuple[Tensor, Tensor] | None:
         """Weight [., F] and bias [.] of the linear map that takes in the features, if it may learn whitened."""
         return None
+
+    @property
+    def unit_count(self) -> int:
+        """How many units are recorded, under all names together."""
+        return sum(tensor.numel() for tensor in self.initial_state(1).values()) or self.units
 
     @abstractmethod
     def initial_state(self, lanes: int) -> State:

@@ -7,7 +7,7 @@ from torch import Generator, Tensor, nn
 from gnomon.agent.controller import Controller, State
 from gnomon.agent.rmc import RelationalMemory
 from gnomon.agent.scans import gru_scan, lstm_scan, rnn_scan
-from gnomon.agent.weights import linear, truncated_normal_
+from gnomon.agent.weights import linear, remember_for, truncated_normal_
 
 
 class Feedforward(Controller):
@@ -72,12 +72,18 @@ class GRU(Controller):
     """Gated recurrent units; gates in the order reset, update, candidate (Cho et al. 2014)."""
 
     unit_names = ("hidden",)
+    gated = True
 
     def __init__(self, features: int, units: int, generator: Generator) -> None:
         super().__init__(features, units, generator)
         self.drive_size = 3 * units
         self.input = linear(features, 3 * units, generator)
         self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, 3 * units), units, generator))
+
+    @torch.no_grad()
+    def remember(self, frames: float, generator: Generator) -> None:
+        slow = self.units // 2
+        self.input.bias[2 * self.units - slow : 2 * self.units] = -remember_for(frames, slow, generator)
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
@@ -107,6 +113,7 @@ class LSTM(Controller):
     """Long short-term memory; gates in the order input i, forget f, new value g, output o."""
 
     unit_names = ("cell", "hidden")
+    gated = True
 
     def __init__(self, features: int, units: int, generator: Generator) -> None:
         super().__init__(features, units, generator)
@@ -118,6 +125,12 @@ class LSTM(Controller):
         self.bias = nn.Parameter(torch.zeros(4 * units))
         with torch.no_grad():
             self.bias[units : 2 * units] = 1.0  # remember, until taught to forget
+
+    @torch.no_grad()
+    def remember(self, frames: float, generator: Generator) -> None:
+        forget = remember_for(frames, self.units // 2, generator)
+        self.bias[self.units - len(forget) : self.units] = -forget  # take in as slowly as is forgotten
+        self.bias[2 * self.units - len(forget) : 2 * self.units] = forget
 
     def drive(self, features: Tensor) -> Tensor:
         return F.linear(features, self.input_weight, self.bias)

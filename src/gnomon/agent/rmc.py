@@ -4,7 +4,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from gnomon.agent.controller import Controller, State
-from gnomon.agent.weights import linear
+from gnomon.agent.weights import linear, remember_for
 
 SLOTS = 4
 HEADS = 4
@@ -19,6 +19,7 @@ class RelationalMemory(Controller):
     """
 
     unit_names = ("memory",)
+    gated = True
 
     def __init__(self, features: int, units: int, generator: Generator) -> None:
         super().__init__(features, units, generator)
@@ -35,6 +36,12 @@ class RelationalMemory(Controller):
         self.memory_to_gates = linear(size, 2 * size, generator)
         with torch.no_grad():
             self.input_to_gates.bias[size:] = 1.0  # remember, until taught to forget
+
+    @torch.no_grad()
+    def remember(self, frames: float, generator: Generator) -> None:
+        forget = remember_for(frames, self.size // 2, generator)
+        self.input_to_gates.bias[self.size - len(forget) : self.size] = -forget  # take in as slowly as is forgotten
+        self.input_to_gates.bias[2 * self.size - len(forget) :] = forget
 
     @classmethod
     def check_units(cls, units: int) -> None:

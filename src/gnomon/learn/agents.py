@@ -26,7 +26,7 @@ from torch import Tensor
 
 from gnomon.agent.agent import Agent
 from gnomon.lab.laboratory import Laboratory
-from gnomon.learn.checkpoint import Checkpoint, newest_checkpoint, unnest
+from gnomon.learn.checkpoint import newest_checkpoint, unnest
 from gnomon.learn.config import RunConfig, read_config
 from gnomon.learn.training import build_agent, usable_device
 from gnomon.records.runs import RunFolder
@@ -66,7 +66,7 @@ def load_agent(path: Path, complain: Callable[[str], None] = warnings.warn) -> t
         checkpoint, complaints = newest_checkpoint(folder.checkpoints)
         for complaint in complaints:
             complain(f"{complaint}; using the checkpoint before it")
-        weights = trained_weights(checkpoint)
+        weights = unnest("agent", checkpoint.tensors)
     agent = build_agent(config, Laboratory(config.task, config.optics))
     try:
         agent.load_state_dict(weights)
@@ -78,15 +78,6 @@ def load_agent(path: Path, complain: Callable[[str], None] = warnings.warn) -> t
         complain(f"{error}; using the cpu")
         device = usable_device("cpu")
     return agent.to(device), config
-
-
-def trained_weights(checkpoint: Checkpoint) -> dict[str, Tensor]:
-    """The agent's weights. If its values were solved (`gnomon.learn.critic`), the value head has the solution."""
-    weights = unnest("agent", checkpoint.tensors)
-    solution = checkpoint.tensors.get("learner.critic.solution")
-    if solution is not None:
-        weights |= {"value.weight": solution[None, :-1].float(), "value.bias": solution[-1:].float()}
-    return weights
 
 
 def read_weights(folder: Path) -> dict[str, Tensor]:
@@ -110,7 +101,7 @@ def publish_agent(run: Path, out: Path) -> list[str]:
     if out.exists() and not is_published(out):
         raise ValueError(f"{out} is there and is not a published agent; name another folder with --out")
     checkpoint, remarks = newest_checkpoint(folder.checkpoints)
-    weights = dump_tensors({name: t.cpu().contiguous() for name, t in trained_weights(checkpoint).items()})
+    weights = dump_tensors({name: t.cpu().contiguous() for name, t in unnest("agent", checkpoint.tensors).items()})
     counters = checkpoint.counters
     note = {"sha256": hashlib.sha256(weights).hexdigest(), "frames": counters["frames"], "minutes": counters["minutes"]}
 

@@ -13,7 +13,7 @@ from gnomon.learn.learner import Learner
 WORTH_KEEPING = 0.4  # best success from which on there is something to lose
 EVERY = 10  # rounds between two snapshots
 GOOD = 0.95  # share of the best success that is worth a snapshot
-SMALLER = 0.7  # of the largest pace, after every time
+SMALLER, RECOVERY = 0.7, 1.005  # factors of the largest pace, after every time and after every round
 
 
 class Backtracking:
@@ -28,6 +28,7 @@ class Backtracking:
 
     def after_round(self, number: int, success: float, best: float) -> bool:
         """Take a snapshot, go back, or do nothing. True if the learner was put back."""
+        self.learner.largest_pace = min(1.0, self.learner.largest_pace * RECOVERY)
         if number % EVERY == 0 and success >= max(WORTH_KEEPING, GOOD * best):
             self._older, self._newest = self._newest, self.learner.snapshot()
         if success >= self.lost * best or not self._older:

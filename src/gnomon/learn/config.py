@@ -39,6 +39,9 @@ class LearningConfig:
     critic_memory: float | None = 0.95
     """Memory, per update, of the values that are solved for V-trace (`gnomon.learn.critic`); none: it uses the value
     head's, which learns by gradients."""
+    value_until: float | None = 0.75
+    """Best share of rewarded trials from which on the value loss teaches the value head only, if values are solved;
+    the controller learns from it less and less from two thirds of that on. None: it learns from it all along."""
     horizon: int | None = None
     """Steps that V-trace and the losses see at a time ("10-step RL": 10); none for the whole trajectory."""
     learning_rate: float = 1e-3
@@ -54,10 +57,12 @@ class LearningConfig:
     mastery: float = 0.85
     """Share of rewarded trials at which the task counts as mastered; above 1 for never. Polishing begins."""
     polish_frames: int = 8_000_000
-    """Frames of polishing over which the entropy's weight falls."""
+    """Frames of polishing over which the entropy's weight falls and the graded reward narrows."""
     grading: float | None = 20.0
     """Frames of error at which the graded reward has fallen to 1/e; it is gone for the last 5 % of the run. None: the
     task's own reward all along."""
+    final_grading: float | None = 8.0
+    """The same when the mastered task has been polished; none keeps it."""
     repay_discount: bool = False
     """Whether the graded reward pays back what discounting takes from Ready to the response."""
     trust: float | None = 3e-3
@@ -65,16 +70,16 @@ class LearningConfig:
     steps of the coming rounds shrink; below it they grow again, to what is set above. None: no limit."""
     lost: float | None = 0.5
     """Share of the best success below which the task counts as lost: the weights of a better time are put back, and
-    all later steps are smaller by 30 %. None: never."""
+    steps are smaller by 30 % at first. None: never."""
     whiten: bool = False
     """Whether the controller's input weights learn in whitened coordinates (`gnomon.learn.whitening`)."""
-    adam_betas: tuple[float, float] = (0.9, 0.999)
+    adam_betas: tuple[float, float] = (0.9, 0.95)
     """Adam's memory of the gradient and of its square, per update."""
     adam_epsilon: float = 1e-4
     """Adam's epsilon, for gradients of summed losses."""
-    clip_norm: float = 40.0
+    clip_norm: float = 1000.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
-    frames: int = 40_000_000
+    frames: int = 50_000_000
     """Length of the run unless it is limited otherwise."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
@@ -92,7 +97,7 @@ class LearningConfig:
             value = getattr(self, name)
             if value is not None and not 0 <= value < math.inf:
                 raise ValueError(f"{name} is {value}; it must be a number of at least 0")
-        for name in ("grading", "trust"):
+        for name in ("grading", "final_grading", "trust", "value_until"):
             if getattr(self, name) is not None:
                 positive(self, name)
         if self.repay_discount and not (self.grading and self.discount):

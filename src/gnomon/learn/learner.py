@@ -26,6 +26,7 @@ from gnomon.learn.schedule import Rates
 from gnomon.learn.whitening import Whitened
 
 REWARD_MEMORY = 0.9  # of the running mean reward per trajectory, per round
+LEVELLED = 0.1  # share of the value head's mean error that goes into its bias, per update
 SLOWER, FASTER = 0.85, 1.04  # factors of the pace after a round beyond trust, and after one within
 
 
@@ -47,7 +48,9 @@ class Learner:
         self.agent, self.eye, self.config, self.generator = agent, eye, config, generator
         vision = list(agent.vision.parameters())
         known = {id(p) for p in vision}
-        self.critic = Critic(agent.value, config.critic_memory) if config.critic_memory is not None else None
+        self.critic: Critic | None = None
+        if config.critic_memory is not None:
+            self.critic = Critic(agent.controller.unit_count, config.critic_memory, config.device)
         self.whitened: Whitened | None = None
         if config.whiten:
             if agent.controller.input_map is None:
@@ -102,13 +105,15 @@ class Learner:
                 graph = look_with_gradient(self.agent, self.eye.render, distinct)
                 features = graph.detach().requires_grad_()
         with self._timed("controller"):
-            loss, metrics = self.loss(unroll, features, places, rates.entropy)
+            loss, metrics = self.loss(unroll, features, places, rates)
             loss.backward()
             if self.whitened:
                 self.whitened.take_gradients()
             metrics["gradient_norm"] = self._step(self.optimiser)
             if self.whitened:
                 self.whitened.put_back()
+            if self.critic is not None:
+                self.agent.value.bias.data += LEVELLED * metrics["value_error"]
             self.updates += 1
             self.eye.forget_drive()
         if features.grad is None:  # vision stays as it is
@@ -138,9 +143,7 @@ class Learner:
         self.eye.forget()
         return {"vision_gradient_norm": norm, "distinct": torch.tensor(distinct)}
 
-    def loss(
-        self, unroll: Unroll, features: Tensor, places: Tensor, entropy_cost: float
-    ) -> tuple[Tensor, dict[str, Tensor]]:
+    def loss(self, unroll: Unroll, features: Tensor, places: Tensor, rates: Rates) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a batch; features [N, F] of its observations, places [T + 1, B] of each frame's among them."""
         config = self.config
         # As a lookup, gathering has the fastest backward of all ways to add 50,000 rows into 2,500.
@@ -148,9 +151,13 @@ class Learner:
         output, _ = self.agent.unroll(drive, unroll.first, unroll.state)
         discount, values, learned = config.discount * (~unroll.end), output.value, None
         if self.critic is not None:
+            functions = self.critic.functions(output.units)
             # It has not seen this batch yet: else the batch's advantages would be too small.
-            values, learned = self.critic.values(output.hidden), output.value[:-1]
-            self.critic.observe(output.hidden, unroll.reward, discount)
+            values = self.critic.values(functions)
+            self.critic.observe(functions, unroll.reward, discount)
+            hidden = output.hidden[:-1]
+            hidden = rates.value_share * hidden + (1 - rates.value_share) * hidden.detach()
+            learned = self.agent.value(hidden).squeeze(-1)
         return impala_loss(
             output.logits[:-1],
             values[:-1],
@@ -159,7 +166,7 @@ class Learner:
             unroll.action,
             unroll.reward,
             discount,
-            entropy_cost=entropy_cost,
+            entropy_cost=rates.entropy,
             value_cost=config.value_cost,
             horizon=config.horizon,
             learned_values=learned,

@@ -33,10 +33,10 @@ def impala_loss(
     ("10-step RL") every chunk of so many steps has its own V-trace and its own sum, and the loss is the
     average over chunks.
 
-    Metrics (detached): policy_loss and value_loss as they enter the loss, before value_cost; entropy in nats
-    per frame; mean_log_rho, the mean log importance ratio, and divergence, minus the same with less noise;
-    clipped_share, the part of ratios above 1; mean_value; explained_variance of the value targets
-    by the values (1 is perfect, nan if the targets do not vary).
+    Metrics (detached): policy_loss and value_loss as they enter the loss, before value_cost; value_error, by which
+    targets are above the values that learn, on average; entropy in nats per frame; mean_log_rho, the mean log
+    importance ratio, and divergence, minus the same with less noise; clipped_share, the part of ratios above 1;
+    mean_value; explained_variance of the value targets by the values (1 is perfect, nan if the targets do not vary).
     """
     log_policy = logits.log_softmax(-1)
     log_prob = log_policy.gather(-1, actions.unsqueeze(-1)).squeeze(-1)  # [T, B]
@@ -46,6 +46,7 @@ def impala_loss(
 
     policy_loss = -(advantages * log_prob).sum() / chunks
     error = vs - (values if learned_values is None else learned_values)
+    value_error = error.detach().mean()
     if learned_values is not None:
         error = error - error.mean()
     value_loss = 0.5 * error.square().sum() / chunks
@@ -57,6 +58,7 @@ def impala_loss(
         metrics = {
             "policy_loss": policy_loss.detach(),
             "value_loss": value_loss.detach(),
+            "value_error": value_error,
             "entropy": entropy.mean(),
             "mean_log_rho": log_rhos.mean(),
             "divergence": (log_rhos.exp() - 1 - log_rhos).mean(),

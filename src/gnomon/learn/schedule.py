@@ -1,9 +1,11 @@
 """How steps, exploration and reward change in the course of a run: pure functions of its config and its standing.
 
 Large steps find the task and then lose it again; small ones keep it (docs/training.md). So the learning rates fall with
-the best share of rewarded trials so far, and never rise again. Vision learns first and then stays as it is. Once the
-task is mastered the entropy bonus falls. Most of the run the reward is graded: it tells by how much a production was
-off, which a right or wrong does not. That shapes the reward; it is gone for the last 5 % of the run.
+the best share of rewarded trials so far, and never rise again. Vision learns first and then stays as it is. The value
+loss helps the controller to tell moments apart, and later pulls it away from what the policy needs: it ceases to shape
+it when the task is half learned. Once it is mastered the entropy bonus falls. Most of the run the reward is graded: it
+tells by how much a production was off, which a right or wrong does not, and gets stricter once the task is mastered.
+That shapes the reward; it is gone for the last 5 % of the run.
 """
 
 from dataclasses import dataclass
@@ -12,6 +14,7 @@ from gnomon.lab.shaping import Grading
 from gnomon.learn.config import LearningConfig
 
 CAREFUL_FROM, CAREFUL_TO = 0.5, 0.9  # best shares of rewarded trials between which the learning rates fall
+VALUE_FADES = 2 / 3  # of `value_until`: best share of rewarded trials from which the value shapes the controller less
 ANNEALED_FROM = 0.5  # share of the frames from which the learning rates fall, until the graded reward ends
 GRADED_UNTIL, UNGRADED_FROM = 0.9, 0.95  # shares of the frames between which the task's own reward takes over
 
@@ -35,6 +38,8 @@ class Rates:
     vision: float
     """0: vision stays as it is."""
     entropy: float
+    value_share: float
+    """Share of the value loss's gradient that goes on to the controller."""
     grading: Grading | None
     """How productions are graded; none: the task's own reward."""
 
@@ -57,15 +62,24 @@ def rates(config: LearningConfig, standing: Standing) -> Rates:
         learning=config.learning_rate * share,
         vision=config.vision_learning_rate * share if standing.frames < config.vision_frames else 0.0,
         entropy=between(config.entropy_cost, config.final_entropy_cost, polish),
-        grading=grading(config, 1 - ramp(done, GRADED_UNTIL, UNGRADED_FROM)),
+        value_share=value_share(config, standing),
+        grading=grading(config, 1 - ramp(done, GRADED_UNTIL, UNGRADED_FROM), polish),
     )
 
 
-def grading(config: LearningConfig, share: float) -> Grading | None:
-    """How productions are graded when this share of the reward is."""
+def value_share(config: LearningConfig, standing: Standing) -> float:
+    """How much of the value loss's gradient goes on to the controller; it is needed at first, and harmful later."""
+    if config.critic_memory is None or config.value_until is None:
+        return 1.0
+    return 1 - ramp(standing.best, VALUE_FADES * config.value_until, config.value_until)
+
+
+def grading(config: LearningConfig, share: float, polish: float) -> Grading | None:
+    """How productions are graded when this share of the reward is, and the task is polished so far."""
     if config.grading is None or share <= 0:
         return None
-    return Grading(share, config.grading, config.discount if config.repay_discount else 1.0)
+    width = between(config.grading, config.final_grading, polish)
+    return Grading(share, width, config.discount if config.repay_discount else 1.0)
 
 
 def ramp(value: float, start: float, end: float) -> float:

@@ -82,14 +82,13 @@ class Trainer:
     def round(self) -> dict[str, Any]:
         """Act and learn in turns until vision has learned, too; returns the metrics, averaged over updates."""
         turns: list[dict[str, float]] = []
-        rewards, frames, updates = 0.0, 0, self.learner.updates
+        frames, updates = self.frames, self.learner.updates
         now = rates(self.config.learning, self.standing)
         # An unroll may do no more than wait for a batch; only after vision has learned is the eye's table fresh.
         while self.learner.updates == updates or not self.learner.at_rest:
             unroll = self.source.unroll(now.grading)
             self.frames += unroll.frames
             turns.append(self.learner.learn(unroll, now) | self.source.metrics())
-            rewards, frames = rewards + float(unroll.reward.sum()), frames + unroll.frames
         self.rounds += 1
         trials = self.source.take_trials()
         self._trials.append(trials)
@@ -99,7 +98,8 @@ class Trainer:
             self.best = max(self.best, self.success)
         if self.mastered is None and self.best >= self.config.learning.mastery:
             self.mastered = self.frames
-        metrics = means(turns) | {"reward_rate": 1000 * rewards / frames, "graded": now.graded}
+        reward_rate = 1000 * float(trials["reward"].sum()) / (self.frames - frames)  # the task's own, graded or not
+        metrics = means(turns) | {"reward_rate": reward_rate, "graded": now.graded}
         if self.backtracking is not None:
             if self.backtracking.after_round(self.rounds, self.success, self.best):
                 self.success = self.best
