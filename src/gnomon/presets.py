@@ -77,6 +77,7 @@ PAPER_RUN = RunConfig(
         whiten=False,
         grading=None,
         final_grading=None,
+        forgetting=0.0,
         frames=3_200_000_000,  # a million updates
     ),
 )

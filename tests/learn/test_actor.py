@@ -149,6 +149,21 @@ def test_the_learner_reproduces_what_the_actor_did(controller: str) -> None:
     assert resets_at_border > 0
 
 
+@torch.no_grad()
+def test_lanes_between_trials_may_forget() -> None:
+    actor = small_actor("lstm", lanes=200, length=12)
+    actor.forgetting = 0.5
+    idle = forgot = 0
+    for _ in range(10):
+        begins, waiting = actor.first, ~actor.laboratory.trials.running
+        unroll = actor.unroll()
+        assert (waiting | begins)[unroll.first[0]].all()
+        assert unroll.first[0][begins].all()
+        idle, forgot = idle + int((waiting & ~begins).sum()), forgot + int((unroll.first[0] & ~begins).sum())
+        torch.testing.assert_close(learner_log_prob(actor, unroll)[0], unroll.log_prob, rtol=1e-5, atol=1e-6)
+    assert 0.4 * idle < forgot < 0.6 * idle
+
+
 @pytest.mark.parametrize("controller", ["lstm", "feedforward", "rmc"])
 def test_an_actor_goes_on_from_its_state_dict_as_if_nothing_had_happened(controller: str) -> None:
     actor, other = (small_actor(controller, lanes=6, length=10, seed=seed) for seed in (0, 1))

@@ -73,11 +73,22 @@ class Actor:
     """Runs one agent in every lane of a laboratory. Actions are sampled from the policy."""
 
     def __init__(
-        self, laboratory: Laboratory, agent: Agent, eye: Eye, generator: torch.Generator, *, length: int
+        self,
+        laboratory: Laboratory,
+        agent: Agent,
+        eye: Eye,
+        generator: torch.Generator,
+        *,
+        length: int,
+        forgetting: float = 0.0,
     ) -> None:
-        """length: frames of an unroll. The generator draws the actions."""
+        """length: frames of an unroll. The generator draws the actions, and who forgets.
+
+        forgetting: chance that a lane which is between two trials when an unroll begins forgets everything, as at the
+        beginning of an episode.
+        """
         self.laboratory, self.agent, self.eye = laboratory, agent, eye
-        self.generator, self.length = generator, length
+        self.generator, self.length, self.forgetting = generator, length, forgetting
         self.state = agent.initial_state(laboratory.lanes)
         self.first = torch.ones(laboratory.lanes, dtype=torch.bool, device=laboratory.device)
 
@@ -92,6 +103,9 @@ class Actor:
         end = torch.empty(T, B, dtype=torch.bool, device=lab.device)
         state_before = self.state
         observation = lab.observation
+        if self.forgetting:
+            draws = torch.rand(B, generator=self.generator, device=self.generator.device).to(lab.device)
+            self.first = self.first | (~lab.trials.running & (draws < self.forgetting))
         for t in range(T):
             ids[t], first[t] = observation, self.first
             output, self.state = self.agent.step(self.eye.look(observation), self.first, self.state)

@@ -32,7 +32,7 @@ class LearningConfig:
     """Discount per frame."""
     entropy_cost: float = 0.003
     """Weight of the policy's entropy (nats, summed over frames) at the start."""
-    final_entropy_cost: float | None = 0.0005
+    final_entropy_cost: float | None = 0.0002
     """Weight of the entropy when the mastered task has been polished; none keeps it."""
     value_cost: float = 0.5
     """Weight of the value loss."""
@@ -81,6 +81,9 @@ class LearningConfig:
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
     frames: int = 50_000_000
     """Length of the run unless it is limited otherwise."""
+    forgetting: float = 0.25
+    """Chance that a lane between two trials forgets, when an unroll begins, as at the beginning of an episode: so the
+    first trial of an episode, one of fifty, is learned as well as the others."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
     dedup: bool = True
@@ -108,7 +111,7 @@ class LearningConfig:
             raise ValueError(f"critic_memory is {self.critic_memory}; it must be at least 0 and below 1, or none")
         if not 0 <= self.discount <= 1:
             raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
-        for name in ("final_learning_rate", "careful_learning_rate", "lost"):
+        for name in ("final_learning_rate", "careful_learning_rate", "lost", "forgetting"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it is a share, from 0 to 1")
         if self.horizon is not None and self.horizon < 1:

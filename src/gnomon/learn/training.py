@@ -317,7 +317,7 @@ def build_actor(config: RunConfig, name: str = "") -> Actor:
     agent = build_agent(config, laboratory).to(device)
     drawing = torch.Generator(device).manual_seed(stream(config.seed, f"actions{name}"))
     eye = Eye(agent, laboratory.render, laboratory.observations, learning.dedup)
-    return Actor(laboratory, agent, eye, drawing, length=learning.unroll)
+    return Actor(laboratory, agent, eye, drawing, length=learning.unroll, forgetting=learning.forgetting)
 
 
 def build_agent(config: RunConfig, laboratory: Laboratory) -> Agent:
