@@ -1,7 +1,7 @@
 """Backtracking: when the task is lost, go on from the weights of a better time, with smaller steps.
 
-A good solution is narrow: a step that is a little too large speeds the agent's clock up, the next ones overshoot the
-other way, and within ten rounds nothing is left (docs/training.md). So snapshots of the learner are kept while the task
+A good solution is narrow, and may be lost within ten rounds (docs/training.md says why, and what else prevents it; this
+is the safety net). So snapshots of the learner are kept while the task
 is done about as well as ever, and the last but one is put back when success has fallen by too much.
 """
 

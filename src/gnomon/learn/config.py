@@ -83,7 +83,7 @@ class LearningConfig:
     """Length of the run unless it is limited otherwise."""
     forgetting: float = 0.25
     """Chance that a lane between two trials forgets, when an unroll begins, as at the beginning of an episode: so the
-    first trial of an episode, one of fifty, is learned as well as the others."""
+    first trial of an episode, which is rare, is learned better."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
     dedup: bool = True

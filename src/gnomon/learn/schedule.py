@@ -1,7 +1,7 @@
 """How steps, exploration and reward change in the course of a run: pure functions of its config and its standing.
 
-Large steps find the task and then lose it again; small ones keep it (docs/training.md). So the learning rates fall with
-the best share of rewarded trials so far, and never rise again. Vision learns first and then stays as it is. The value
+Large steps find the task, small ones make it precise (docs/training.md). So the learning rates fall with the best
+share of rewarded trials so far, and never rise again. Vision learns first and then stays as it is. The value
 loss helps the controller to tell moments apart, and later pulls it away from what the policy needs: it ceases to shape
 it when the task is half learned. Once it is mastered the entropy bonus falls. Most of the run the reward is graded: it
 tells by how much a production was off, which a right or wrong does not, and gets stricter once the task is mastered.
