@@ -130,6 +130,32 @@ def test_eye_without_dedup_sees_every_frame_anew() -> None:
     assert renderer.asked == [*ids.tolist(), *ids.tolist()]
 
 
+def test_eye_looks_ahead_at_the_drawings_it_has_seen() -> None:
+    renderer = Renderer()
+    sight = Eye(build(), renderer, OBSERVATIONS, drawings=5)
+    each = OBSERVATIONS // 5
+    sight.look(torch.tensor([each + 1, 3 * each]))
+    sight.look_ahead()
+    seen = [*range(each, 2 * each), *range(3 * each, 4 * each)]
+    assert sight.state_dict()["known"].nonzero().squeeze(1).tolist() == seen
+    asked = len(renderer.asked)
+    sight.look_ahead()
+    sight.look(torch.tensor(seen))
+    assert len(renderer.asked) == asked
+
+
+def test_the_drive_of_a_large_table_is_reckoned_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    agent, ids = build(), draw_ids(20)
+    small, large = Eye(agent, Renderer(), OBSERVATIONS), Eye(agent, Renderer(), OBSERVATIONS)
+    monkeypatch.setattr(Eye, "_small", property(lambda sight: sight is small))
+    for sight in (small, large):
+        sight.features(torch.arange(OBSERVATIONS))
+    for _ in range(2):
+        torch.testing.assert_close(large.look(ids), small.look(ids))
+        for sight in (small, large):
+            sight.forget_drive()
+
+
 def test_eye_looked_up_rows_are_the_callers_own() -> None:
     sight = Eye(build(), Renderer(), OBSERVATIONS)
     ids = torch.tensor([3, 3, 5])

@@ -18,6 +18,7 @@ Render = Callable[[Tensor], Tensor]
 # Pixels that vision sees at once: 256 frames of 32 x 32. Larger chunks are no faster and need more memory.
 CHUNK_PIXELS = 2**18
 LARGEST_TABLE = 8.0  # GB
+SMALL_TABLE = 8_192  # observations: of so many the drive is reckoned at once, of more only where it is needed
 
 
 def distinct_ids(ids: Tensor, dedup: bool = True) -> tuple[Tensor, Tensor]:
@@ -36,11 +37,12 @@ class Eye:
     `dedup=False`: no table, every frame is rendered and run.
     """
 
-    def __init__(self, agent: Agent, render: Render, observations: int, dedup: bool = True) -> None:
-        """observations: how many ids there are."""
+    def __init__(self, agent: Agent, render: Render, observations: int, dedup: bool = True, drawings: int = 1) -> None:
+        """observations: how many ids there are; the same number for each of so many drawings, one after the other."""
         if observations < 1:
             raise ValueError(f"observations must be at least 1, got {observations}")
         self.agent, self.render, self.observations, self.dedup = agent, render, observations, dedup
+        self.drawings = drawings
         weight = agent.policy.weight
         size = observations if dedup else 0
         needed = size * (agent.config.features + agent.controller.drive_size) * weight.element_size() / 2**30
@@ -63,7 +65,9 @@ class Eye:
         self._used[ids] = True
         if not self._driven[ids].all():
             self._meet(ids)
-            fresh = (self._known & ~self._driven).nonzero().squeeze(1)
+            fresh = (
+                (self._known & ~self._driven).nonzero().squeeze(1) if self._small else ids[~self._driven[ids]].unique()
+            )
             self._drive[fresh] = self.agent.controller.drive(self._features[fresh])
             self._driven[fresh] = True
         return self._drive[ids]
@@ -95,13 +99,20 @@ class Eye:
             self._meet(expected.nonzero().squeeze(1))
 
     def look_ahead(self) -> None:
-        """Fill the table with every observation there is: call it when vision will not change any more."""
-        if not self._known.all():
-            self._used.fill_(True)
+        """Fill the table with every observation of the drawings seen so far: call it when vision will not change.
+
+        Many drawings of a task never show, and a fine gaze has tens of thousands of observations of each.
+        """
+        if not self.dedup:
+            return
+        expected = self._known.view(self.drawings, -1)
+        expected = expected.any(1, keepdim=True).expand_as(expected).flatten()
+        if not torch.equal(self._known, expected):
+            self._used = expected
             self.forget()
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Which observations the table holds; to be saved right after `forget`, or when it holds all.
+        """Which observations the table holds; to be saved right after `forget` or `look_ahead`.
 
         Later, a table filled in other portions may differ in its last bits.
         """
@@ -110,6 +121,10 @@ class Eye:
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         self._used = state["known"].to(self._known)
         self.forget()
+
+    @property
+    def _small(self) -> bool:
+        return self.observations <= SMALL_TABLE
 
     def forget_drive(self) -> None:
         """Keep the features only: call it when the controller has changed and vision has not."""

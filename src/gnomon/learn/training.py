@@ -316,8 +316,9 @@ def build_actor(config: RunConfig, name: str = "") -> Actor:
     )
     agent = build_agent(config, laboratory).to(device)
     drawing = torch.Generator(device).manual_seed(stream(config.seed, f"actions{name}"))
-    eye = Eye(agent, laboratory.render, laboratory.observations, learning.dedup)
-    return Actor(laboratory, agent, eye, drawing, length=learning.unroll, forgetting=learning.forgetting)
+    drawings = laboratory.observations // laboratory.lattice.count
+    eye = Eye(agent, laboratory.render, laboratory.observations, learning.dedup, drawings)
+    return Actor(laboratory, agent, eye, drawing, length=learning.unroll)
 
 
 def build_agent(config: RunConfig, laboratory: Laboratory) -> Agent:
