@@ -77,7 +77,7 @@ PAPER_RUN = RunConfig(
         whiten=False,
         grading=None,
         final_grading=None,
-        forgetting=0.0,
+        settling=None,
         frames=3_200_000_000,  # a million updates
     ),
 )

@@ -18,6 +18,14 @@ def build(name: str) -> Controller:
     return build_controller(name, F, U, torch.Generator().manual_seed(1))
 
 
+def settled(name: str) -> Controller:
+    """With a state to begin with that is not the first one."""
+    controller, generator = build(name), torch.Generator().manual_seed(4)
+    state = controller.initial_state(2)
+    controller.settle({name: torch.randn(x.shape, generator=generator) for name, x in state.items()}, share=0.5)
+    return controller
+
+
 def frames() -> tuple[Tensor, Tensor]:
     """Features [T * B, F] and first [T, B] with resets on frame 0, inside, and twice in a row."""
     generator = torch.Generator().manual_seed(2)
@@ -33,7 +41,7 @@ def carried(controller: Controller) -> dict[str, Tensor]:
 
 @pytest.fixture(params=CONTROLLERS)
 def controller(request: pytest.FixtureRequest) -> Controller:
-    return build(request.param)
+    return settled(request.param)
 
 
 def test_steps_equal_unroll_with_resets_inside(controller: Controller) -> None:
@@ -111,6 +119,16 @@ def test_reset_touches_only_lanes_whose_episode_begins(controller: Controller) -
     for name, tensor in reset.items():
         torch.testing.assert_close(tensor[0], controller.initial_state(1)[name][0], rtol=0, atol=0)
         torch.testing.assert_close(tensor[1:], state[name][1:], rtol=0, atol=0)
+
+
+def test_episodes_begin_closer_to_the_mean_state_after_settling(controller: Controller) -> None:
+    before, state = controller.initial_state(1), carried(controller)
+    controller.settle(state, share=0.25)
+    assert set(before) == set(state) == set(controller.initial_state(1))
+    for name, tensor in controller.initial_state(2).items():
+        assert len(tensor) == 2
+        torch.testing.assert_close(tensor[1], 0.75 * before[name][0] + 0.25 * state[name].mean(0))
+        assert f"begin_{name}" in controller.state_dict()
 
 
 def test_same_generator_seed_same_weights(controller: Controller) -> None:

@@ -11,11 +11,12 @@ from gnomon.agent.scans import gru_scan, lstm_scan, rnn_scan
 T, B, U = 5, 3, 4
 
 
-def lstm_loop(drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+def lstm_loop(
+    drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor, begin_cell: Tensor, begin_hidden: Tensor
+) -> tuple[Tensor, Tensor]:
     cells, hiddens = [], []
     for t in range(len(drive)):
-        carry = (~first[t]).to(drive.dtype)[:, None]
-        cell, hidden = cell * carry, hidden * carry
+        cell, hidden = begun(cell, first[t], begin_cell), begun(hidden, first[t], begin_hidden)
         i, f, g, o = (drive[t] + hidden @ weight).split(weight.shape[0], dim=1)
         cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
         hidden = torch.sigmoid(o) * torch.tanh(cell)
@@ -24,11 +25,15 @@ def lstm_loop(drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight
     return torch.stack(cells), torch.stack(hiddens)
 
 
-def gru_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+def begun(state: Tensor, first: Tensor, begin: Tensor) -> Tensor:
+    return torch.stack([begin if new else row for row, new in zip(state, first, strict=True)])
+
+
+def gru_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
     weight_r, weight_z, weight_a = weight.split(weight.shape[0], dim=1)
     hiddens = []
     for t in range(len(drive)):
-        hidden = hidden * (~first[t]).to(drive.dtype)[:, None]
+        hidden = begun(hidden, first[t], begin)
         drive_r, drive_z, drive_a = drive[t].split(weight.shape[0], dim=1)
         r = torch.sigmoid(drive_r + hidden @ weight_r)
         z = torch.sigmoid(drive_z + hidden @ weight_z)
@@ -38,10 +43,10 @@ def gru_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Te
     return torch.stack(hiddens)
 
 
-def rnn_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+def rnn_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
     hiddens = []
     for t in range(len(drive)):
-        hidden = hidden * (~first[t]).to(drive.dtype)[:, None]
+        hidden = begun(hidden, first[t], begin)
         hidden = torch.tanh(drive[t] + hidden @ weight)
         hiddens.append(hidden)
     return torch.stack(hiddens)
@@ -55,7 +60,7 @@ SCANS = [  # scan, loop, gates, tensors of state
 
 
 def draw(gates: int, states: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor, ...]:
-    """drive, first, states, weight; resets on the first frame, twice in a row, on the last, and never."""
+    """drive, first, states, weight, beginnings; resets on the first frame, twice in a row, on the last, and never."""
     generator = torch.Generator().manual_seed(3)
 
     def leaf(*shape: int) -> Tensor:
@@ -63,7 +68,9 @@ def draw(gates: int, states: int, dtype: torch.dtype = torch.float64) -> tuple[T
 
     first = torch.zeros(T, B, dtype=torch.bool)
     first[0, 0] = first[2, 1] = first[3, 1] = first[4, 0] = True
-    return leaf(T, B, gates * U), first, *(leaf(B, U) for _ in range(states)), leaf(U, gates * U)
+    carried = [leaf(B, U) for _ in range(states)]
+    begin = [leaf(U).detach() for _ in range(states)]
+    return leaf(T, B, gates * U), first, *carried, leaf(U, gates * U), *begin
 
 
 def pair(result: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -99,7 +106,7 @@ def test_single_precision(scan: Callable, loop: Callable, gates: int, states: in
 def test_a_reset_cuts_the_gradient_to_the_past(scan: Callable, loop: Callable, gates: int, states: int) -> None:
     inputs = draw(gates, states)
     last = pair(scan(*inputs))[-1][-1]
-    grad_drive, *grad_states = torch.autograd.grad(last.sum(), [inputs[0], *inputs[2:-1]])
+    grad_drive, *grad_states = torch.autograd.grad(last.sum(), [inputs[0], *inputs[2 : 2 + states]])
     reached = grad_drive.abs().sum(-1) > 0  # [T, B]
     assert reached.T.tolist() == [
         [False, False, False, False, True],  # reset before frame 4
@@ -114,10 +121,10 @@ def test_a_reset_cuts_the_gradient_to_the_past(scan: Callable, loop: Callable, g
 def test_a_frozen_weight_gets_no_gradient_but_passes_it_on(
     scan: Callable, loop: Callable, gates: int, states: int
 ) -> None:
-    *inputs, weight = draw(gates, states)
-    expected = torch.autograd.grad(pair(scan(*inputs, weight))[-1].sum(), inputs[0])[0]
-    frozen = weight.detach()
-    pair(scan(*inputs, frozen))[-1].sum().backward()
+    inputs = list(draw(gates, states))
+    expected = torch.autograd.grad(pair(scan(*inputs))[-1].sum(), inputs[0])[0]
+    frozen = inputs[2 + states] = inputs[2 + states].detach()
+    pair(scan(*inputs))[-1].sum().backward()
     assert frozen.grad is None
     torch.testing.assert_close(inputs[0].grad, expected)
 

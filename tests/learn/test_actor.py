@@ -1,5 +1,6 @@
 """States, resets and unroll borders line up: first with things that only count, then with real agents."""
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -22,6 +23,7 @@ class CountingLaboratory:
 
     def __init__(self) -> None:
         self.lanes, self.device, self.now = len(EPISODES), torch.device("cpu"), 0
+        self.trials = SimpleNamespace(running=torch.arange(self.lanes) % 2 == 0)
 
     @property
     def observation(self) -> Tensor:
@@ -149,19 +151,17 @@ def test_the_learner_reproduces_what_the_actor_did(controller: str) -> None:
     assert resets_at_border > 0
 
 
-@torch.no_grad()
-def test_lanes_between_trials_may_forget() -> None:
+def test_an_unroll_tells_which_lanes_were_between_trials() -> None:
     actor = small_actor("lstm", lanes=200, length=12)
-    actor.forgetting = 0.5
-    idle = forgot = 0
-    for _ in range(10):
-        begins, waiting = actor.first, ~actor.laboratory.trials.running
+    for _ in range(5):
+        running = actor.laboratory.trials.running.clone()
         unroll = actor.unroll()
-        assert (waiting | begins)[unroll.first[0]].all()
-        assert unroll.first[0][begins].all()
-        idle, forgot = idle + int((waiting & ~begins).sum()), forgot + int((unroll.first[0] & ~begins).sum())
-        torch.testing.assert_close(learner_log_prob(actor, unroll)[0], unroll.log_prob, rtol=1e-5, atol=1e-6)
-    assert 0.4 * idle < forgot < 0.6 * idle
+        assert torch.equal(unroll.idle, ~running)
+        lanes = torch.tensor([7, 3, 190])
+        some = unroll.select(lanes)
+        assert torch.equal(some.idle, unroll.idle[lanes])
+        assert torch.equal(type(unroll).join([some, unroll]).idle, torch.cat([some.idle, unroll.idle]))
+        assert 0 < int(running.sum()) < 200 or unroll.first[0].all()
 
 
 @pytest.mark.parametrize("controller", ["lstm", "feedforward", "rmc"])
@@ -184,7 +184,7 @@ def test_select_join_and_tensors_keep_lanes_together() -> None:
     for name, tensor in Unroll.from_tensors(back.tensors()).tensors().items():
         lanes = unroll.tensors()[name]
         order = torch.tensor([4, 1, 0])
-        assert torch.equal(tensor, lanes[order] if name.startswith("state.") else lanes[:, order]), name
+        assert torch.equal(tensor, lanes[order] if name.startswith(("idle", "state.")) else lanes[:, order]), name
 
 
 def test_actions_are_drawn_with_their_probabilities() -> None:

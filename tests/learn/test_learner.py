@@ -110,8 +110,14 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     unroll = acted(actor)
     # Both norms get clipped.
     config = replace(
-        LEARNING, batch=3, vision_every=vision_every, value_cost=0.7, clip_norm=2.0, critic_memory=None
-    )  # fmt: skip
+        LEARNING,
+        batch=3,
+        vision_every=vision_every,
+        value_cost=0.7,
+        clip_norm=2.0,
+        critic_memory=None,
+        settling=None,
+    )
     plain = copy.deepcopy(actor.agent)
     learner = build_learner(actor, config)
     learner.learn(unroll, Rates(learning=0.015, vision=0.0075, entropy=0.2, value_share=1.0, grading=None))
@@ -154,12 +160,27 @@ def test_dedup_changes_nothing_but_the_work(controller: str) -> None:
 
 def test_a_frozen_controller_stays_while_vision_and_heads_learn() -> None:
     actor = small_actor("frozen_lstm", lanes=6, length=8)
-    learner = build_learner(actor, replace(LEARNING, batch=6))
+    learner = build_learner(actor, replace(LEARNING, batch=6, settling=None))
     before = copy_weights(actor.agent)
     for seed in range(2):
         learner.learn(acted_without_moving(actor, seed), at_start(learner))
     for name, tensor in actor.agent.state_dict().items():
         assert torch.equal(tensor, before[name]) == name.startswith("controller."), name
+
+
+def test_episodes_come_to_begin_as_lanes_between_trials_are() -> None:
+    actor = small_actor("lstm", lanes=60, length=12)
+    learner = build_learner(actor, replace(LEARNING, batch=30, settling=0.5))
+    begin = actor.agent.initial_state(1)
+    for _ in range(4):
+        unroll = actor.unroll()
+        lanes = [k for k in range(60) if unroll.idle[k] and not unroll.first[0, k]]
+        learner.learn(unroll, at_start(learner))
+        for name, tensor in actor.agent.initial_state(1).items():
+            if lanes:
+                begin[name] = 0.5 * begin[name] + 0.5 * unroll.state[name][lanes].mean(0)
+            torch.testing.assert_close(tensor, begin[name])
+    assert all(tensor.abs().max() > 0 for tensor in begin.values())
 
 
 def acted_without_moving(actor: Actor, seed: int) -> Unroll:

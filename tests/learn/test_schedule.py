@@ -16,7 +16,7 @@ CONFIG = LearningConfig(
 @pytest.mark.parametrize(
     ("frames", "best", "share"),
     [
-        (0, 0.0, 1.0), (500, 0.0, 1.0), (700, 0.0, 0.625), (900, 0.0, 0.25), (1_000, 0.0, 0.25), (5_000, 0.0, 0.25),
+        (0, 0.0, 1.0), (500, 0.0, 1.0), (720, 0.0, 0.625), (940, 0.0, 0.25), (1_000, 0.0, 0.25), (5_000, 0.0, 0.25),
         (0, 0.5, 1.0), (0, 0.7, 0.2), (0, 0.9, 0.04), (0, 1.0, 0.04), (1_000, 1.0, 0.01),
     ],
 )  # fmt: skip
@@ -43,7 +43,7 @@ def test_the_value_shapes_the_controller_until_the_task_is_half_learned(best: fl
     assert rates(learned, standing).value_share == 1
 
 
-@pytest.mark.parametrize(("frames", "share"), [(0, 1.0), (900, 1.0), (925, 0.5), (950, 0.0), (1_000, 0.0)])
+@pytest.mark.parametrize(("frames", "share"), [(0, 1.0), (940, 1.0), (955, 0.5), (970, 0.0), (1_000, 0.0)])
 def test_rewards_are_graded_until_shortly_before_the_end(frames: int, share: float) -> None:
     config = replace(CONFIG, grading=12.0, repay_discount=True, discount=0.9)
     now = rates(config, Standing(frames))

@@ -380,12 +380,6 @@ def test_the_reward_rate_is_the_tasks_own_though_the_learner_is_graded(tmp_path:
     assert sum(row["reward_rate"] for row in rows) * FRAMES_PER_ROUND / 1000 == pytest.approx(earned)
 
 
-@pytest.mark.parametrize("forgetting", [0.0, 0.4])
-def test_lanes_forget_as_the_config_says(forgetting: float) -> None:
-    config = replace(CONFIG, learning=replace(CONFIG.learning, forgetting=forgetting))
-    assert training.build_actor(config).forgetting == forgetting
-
-
 def test_a_checkpoint_of_another_version_is_named(tmp_path: Path) -> None:
     trainer = start(CONFIG, tmp_path / "run")
     trainer.run(limit(1))

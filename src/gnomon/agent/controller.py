@@ -32,6 +32,7 @@ class Controller(nn.Module, ABC):
         self.features = features
         self.units = units
         self.output_size = units
+        self.begin_with({})
 
     @classmethod
     def check_units(cls, units: int) -> None:
@@ -57,9 +58,27 @@ class Controller(nn.Module, ABC):
         """How many units are recorded, under all names together."""
         return sum(tensor.numel() for tensor in self.initial_state(1).values()) or self.units
 
-    @abstractmethod
+    def begin_with(self, state: State) -> None:
+        """Let episodes begin with this state, without a leading axis of lanes; subclasses say with which at first."""
+        self._state_names = tuple(state)
+        for name, tensor in state.items():
+            self.register_buffer(f"begin_{name}", tensor)
+
     def initial_state(self, lanes: int) -> State:
         """The state before the first frame of an episode."""
+        return {
+            name: self.beginning(name).repeat(lanes, *[1] * self.beginning(name).dim()) for name in self._state_names
+        }
+
+    def beginning(self, name: str) -> Tensor:
+        """What an episode begins with in these units: [...]."""
+        return self.get_buffer(f"begin_{name}")
+
+    @torch.no_grad()
+    def settle(self, state: State, share: float) -> None:
+        """Move what episodes begin with by this share of the way to the mean of these lanes [B, ...]."""
+        for name, tensor in state.items():
+            self.beginning(name).lerp_(tensor.mean(0), share)
 
     @abstractmethod
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
@@ -74,8 +93,7 @@ class Controller(nn.Module, ABC):
 
     def reset(self, state: State, first: Tensor) -> State:
         """The initial state in lanes where first [B] is true; the other lanes as they are."""
-        initial = self.initial_state(1)
         return {
-            name: torch.where(first.view(-1, *[1] * (tensor.dim() - 1)), initial[name], tensor)
+            name: torch.where(first.view(-1, *[1] * (tensor.dim() - 1)), self.beginning(name), tensor)
             for name, tensor in state.items()
         }

@@ -28,9 +28,6 @@ class Feedforward(Controller):
     def input_map(self) -> tuple[Tensor, Tensor]:
         return self.layer.weight, self.layer.bias
 
-    def initial_state(self, lanes: int) -> State:
-        return {}
-
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         return drive, {}
 
@@ -48,6 +45,7 @@ class RNN(Controller):
         self.drive_size = units
         self.input = linear(features, units, generator)
         self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, units), units, generator))
+        self.begin_with({"hidden": torch.zeros(units)})
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
@@ -56,15 +54,12 @@ class RNN(Controller):
     def input_map(self) -> tuple[Tensor, Tensor]:
         return self.input.weight, self.input.bias
 
-    def initial_state(self, lanes: int) -> State:
-        return {"hidden": self.recurrent_weight.new_zeros(lanes, self.units)}
-
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         hidden = torch.addmm(drive, state["hidden"], self.recurrent_weight).tanh()
         return hidden, {"hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        hidden = rnn_scan(drive, first, state["hidden"], self.recurrent_weight)
+        hidden = rnn_scan(drive, first, state["hidden"], self.recurrent_weight, self.beginning("hidden"))
         return hidden, {"hidden": hidden[-1]}, {"hidden": hidden}
 
 
@@ -79,6 +74,7 @@ class GRU(Controller):
         self.drive_size = 3 * units
         self.input = linear(features, 3 * units, generator)
         self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, 3 * units), units, generator))
+        self.begin_with({"hidden": torch.zeros(units)})
 
     @torch.no_grad()
     def remember(self, frames: float, generator: Generator) -> None:
@@ -92,9 +88,6 @@ class GRU(Controller):
     def input_map(self) -> tuple[Tensor, Tensor]:
         return self.input.weight, self.input.bias
 
-    def initial_state(self, lanes: int) -> State:
-        return {"hidden": self.recurrent_weight.new_zeros(lanes, self.units)}
-
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         hidden, sizes = state["hidden"], [2 * self.units, self.units]
         drive_gates, drive_candidate = drive.split(sizes, dim=1)
@@ -105,7 +98,7 @@ class GRU(Controller):
         return hidden, {"hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        hidden = gru_scan(drive, first, state["hidden"], self.recurrent_weight)
+        hidden = gru_scan(drive, first, state["hidden"], self.recurrent_weight, self.beginning("hidden"))
         return hidden, {"hidden": hidden[-1]}, {"hidden": hidden}
 
 
@@ -125,6 +118,7 @@ class LSTM(Controller):
         self.bias = nn.Parameter(torch.zeros(4 * units))
         with torch.no_grad():
             self.bias[units : 2 * units] = 1.0  # remember, until taught to forget
+        self.begin_with({"cell": torch.zeros(units), "hidden": torch.zeros(units)})
 
     @torch.no_grad()
     def remember(self, frames: float, generator: Generator) -> None:
@@ -139,10 +133,6 @@ class LSTM(Controller):
     def input_map(self) -> tuple[Tensor, Tensor] | None:
         return self.input_weight, self.bias
 
-    def initial_state(self, lanes: int) -> State:
-        zeros = self.recurrent_weight.new_zeros(lanes, self.units)
-        return {"cell": zeros, "hidden": zeros.clone()}
-
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         i, f, g, o = torch.addmm(drive, state["hidden"], self.recurrent_weight).chunk(4, dim=1)
         cell = torch.addcmul(f.sigmoid() * state["cell"], i.sigmoid(), g.tanh())
@@ -150,7 +140,8 @@ class LSTM(Controller):
         return hidden, {"cell": cell, "hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        cell, hidden = lstm_scan(drive, first, state["cell"], state["hidden"], self.recurrent_weight)
+        begin = (self.beginning("cell"), self.beginning("hidden"))
+        cell, hidden = lstm_scan(drive, first, state["cell"], state["hidden"], self.recurrent_weight, *begin)
         return hidden, {"cell": cell[-1], "hidden": hidden[-1]}, {"cell": cell, "hidden": hidden}
 
 

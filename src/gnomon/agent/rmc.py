@@ -36,6 +36,8 @@ class RelationalMemory(Controller):
         self.memory_to_gates = linear(size, 2 * size, generator)
         with torch.no_grad():
             self.input_to_gates.bias[size:] = 1.0  # remember, until taught to forget
+        # Distinct rows: with equal ones, attention could never tell the slots apart.
+        self.begin_with({"memory": torch.eye(SLOTS, size)})
 
     @torch.no_grad()
     def remember(self, frames: float, generator: Generator) -> None:
@@ -56,11 +58,6 @@ class RelationalMemory(Controller):
     @property
     def input_map(self) -> tuple[Tensor, Tensor]:
         return self.project.weight, self.project.bias
-
-    def initial_state(self, lanes: int) -> State:
-        # Distinct rows: with equal ones, attention could never tell the slots apart.
-        identity = torch.eye(SLOTS, self.size, dtype=self.project.weight.dtype, device=self.project.weight.device)
-        return {"memory": identity.repeat(lanes, 1, 1)}
 
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         memory = self._next_memory(drive, state["memory"])

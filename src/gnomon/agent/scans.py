@@ -5,8 +5,8 @@ gradient step by step. Here the forward pass fills one buffer per quantity, the 
 and the weight's gradient is one matrix product over all T*B steps.
 
 Shapes: T frames, B lanes, U units. `drive` is what the present frame alone contributes to the gates (input
-weights and bias already applied). Where `first[t, b]` is true an episode begins: lane b's state is zero
-before frame t.
+weights and bias already applied). Where `first[t, b]` is true an episode begins: before frame t, lane b is in the
+state that episodes begin with, which is a constant: no gradient goes there.
 """
 
 from typing import Any
@@ -21,47 +21,55 @@ _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
-def lstm_scan(drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+def lstm_scan(
+    drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor, begin_cell: Tensor, begin_hidden: Tensor
+) -> tuple[Tensor, Tensor]:
     """Run an LSTM over an unroll.
 
     drive [T, B, 4U] in the order i, f, g, o; first [T, B] bool; cell and hidden [B, U] before frame 0; weight
-    [U, 4U]. Returns cell and hidden after each frame, both [T, B, U].
+    [U, 4U]; begin_cell and begin_hidden [U]. Returns cell and hidden after each frame, both [T, B, U].
     """
-    return _LSTMScan.apply(drive, first, cell, hidden, weight)
+    return _LSTMScan.apply(drive, first, cell, hidden, weight, begin_cell, begin_hidden)
 
 
-def gru_scan(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+def gru_scan(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
     """Run a GRU over an unroll; the reset gate acts before the recurrent weight, as in Cho et al. (2014).
 
-    drive [T, B, 3U] in the order reset, update, candidate; first [T, B] bool; hidden [B, U]; weight [U, 3U].
-    Returns hidden after each frame [T, B, U].
+    drive [T, B, 3U] in the order reset, update, candidate; first [T, B] bool; hidden [B, U]; weight [U, 3U]; begin
+    [U]. Returns hidden after each frame [T, B, U].
     """
-    return _GRUScan.apply(drive, first, hidden, weight)
+    return _GRUScan.apply(drive, first, hidden, weight, begin)
 
 
-def rnn_scan(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+def rnn_scan(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
     """Run a tanh (Elman) network over an unroll.
 
-    drive [T, B, U]; first [T, B] bool; hidden [B, U]; weight [U, U].
+    drive [T, B, U]; first [T, B] bool; hidden [B, U]; weight [U, U]; begin [U].
     Returns hidden after each frame [T, B, U].
     """
-    return _RNNScan.apply(drive, first, hidden, weight)
+    return _RNNScan.apply(drive, first, hidden, weight, begin)
 
 
 class _LSTMScan(Function):
     @staticmethod
     def forward(
-        ctx: Any, drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor
+        ctx: Any,
+        drive: Tensor,
+        first: Tensor,
+        cell: Tensor,
+        hidden: Tensor,
+        weight: Tensor,
+        begin_cell: Tensor,
+        begin_hidden: Tensor,
     ) -> tuple[Tensor, Tensor]:
         units = weight.shape[0]
         gates = torch.empty_like(drive, memory_format=torch.contiguous_format)  # after their sigmoid or tanh
         cells = gates.new_empty(*first.shape, units)
         hiddens = torch.empty_like(cells)
-        keep = _keep(first, drive.dtype)
         c, h = cell, hidden
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
-                c, h = c * keep[t], h * keep[t]
+                c, h = _reset(c, first[t], begin_cell), _reset(h, first[t], begin_hidden)
             torch.addmm(drive[t], h, weight, out=gates[t])
             i_and_f, g, o = gates[t].split([2 * units, units, units], dim=1)
             i, f = i_and_f.sigmoid_().chunk(2, dim=1)
@@ -69,7 +77,7 @@ class _LSTMScan(Function):
             o.sigmoid_()
             c = torch.mul(f, c, out=cells[t]).addcmul_(i, g)
             h = torch.tanh(c, out=hiddens[t]).mul_(o)
-        ctx.save_for_backward(first, cell, hidden, weight, gates, cells, hiddens)
+        ctx.save_for_backward(first, cell, hidden, weight, gates, cells, hiddens, begin_cell, begin_hidden)
         ctx.set_materialize_grads(False)
         return cells, hiddens
 
@@ -78,7 +86,7 @@ class _LSTMScan(Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
         ctx: Any, grad_cells: Tensor | None, grad_hiddens: Tensor | None
     ) -> tuple[Tensor | None, ...]:
-        first, cell, hidden, weight, gates, cells, hiddens = ctx.saved_tensors
+        first, cell, hidden, weight, gates, cells, hiddens, begin_cell, begin_hidden = ctx.saved_tensors
         keep = _keep(first, gates.dtype)
         resets = first.any(1).tolist()
         grad_drive = torch.empty_like(gates)
@@ -89,7 +97,7 @@ class _LSTMScan(Function):
             di, df, dg, do = grad_drive[t].chunk(4, dim=1)
             c_before = cells[t - 1] if t else cell
             if resets[t]:
-                c_before = c_before * keep[t]
+                c_before = _reset(c_before, first[t], begin_cell)
             if grad_hiddens is not None:
                 dh.add_(grad_hiddens[t])
             if grad_cells is not None:
@@ -107,22 +115,21 @@ class _LSTMScan(Function):
                 dh.mul_(keep[t])
         grad_weight = None
         if ctx.needs_input_grad[4]:
-            grad_weight = _before(hidden, hiddens, keep).flatten(0, 1).t() @ grad_drive.flatten(0, 1)
-        return grad_drive, None, dc, dh, grad_weight
+            grad_weight = _before(hidden, hiddens, first, begin_hidden).flatten(0, 1).t() @ grad_drive.flatten(0, 1)
+        return grad_drive, None, dc, dh, grad_weight, None, None
 
 
 class _GRUScan(Function):
     @staticmethod
-    def forward(ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+    def forward(ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
         units = weight.shape[0]
         gates = torch.empty_like(drive, memory_format=torch.contiguous_format)  # after their sigmoid or tanh
         hiddens = gates.new_empty(*first.shape, units)
         weight_gates, weight_candidate = weight.split([2 * units, units], dim=1)
-        keep = _keep(first, drive.dtype)
         h, selected = hidden, torch.empty_like(hidden)
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
-                h = h * keep[t]
+                h = _reset(h, first[t], begin)
             drive_gates, drive_candidate = drive[t].split([2 * units, units], dim=1)
             reset_and_update, candidate = gates[t].split([2 * units, units], dim=1)
             torch.addmm(drive_gates, h, weight_gates, out=reset_and_update)
@@ -130,7 +137,7 @@ class _GRUScan(Function):
             torch.mul(reset, h, out=selected)
             torch.addmm(drive_candidate, selected, weight_candidate, out=candidate).tanh_()
             h = torch.lerp(h, candidate, update, out=hiddens[t])
-        ctx.save_for_backward(first, hidden, weight, gates, hiddens)
+        ctx.save_for_backward(first, hidden, weight, gates, hiddens, begin)
         return hiddens
 
     @staticmethod
@@ -138,12 +145,12 @@ class _GRUScan(Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
         ctx: Any, grad_hiddens: Tensor
     ) -> tuple[Tensor | None, ...]:
-        first, hidden, weight, gates, hiddens = ctx.saved_tensors
+        first, hidden, weight, gates, hiddens, begin = ctx.saved_tensors
         units = weight.shape[0]
         weight_gates, weight_candidate = weight.split([2 * units, units], dim=1)
         keep = _keep(first, gates.dtype)
         resets = first.any(1).tolist()
-        h_before = _before(hidden, hiddens, keep)
+        h_before = _before(hidden, hiddens, first, begin)
         grad_drive = torch.empty_like(gates)
         dh = torch.zeros_like(hidden)  # with respect to the state after frame t
         product, dselected = torch.empty_like(hidden), torch.empty_like(hidden)
@@ -168,20 +175,19 @@ class _GRUScan(Function):
                 [h_before.flatten(0, 1).t() @ steps[:, : 2 * units], selected.t() @ steps[:, 2 * units :]],
                 dim=1,
             )
-        return grad_drive, None, dh, grad_weight
+        return grad_drive, None, dh, grad_weight, None
 
 
 class _RNNScan(Function):
     @staticmethod
-    def forward(ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
+    def forward(ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
         hiddens = torch.empty_like(drive, memory_format=torch.contiguous_format)
-        keep = _keep(first, drive.dtype)
         h = hidden
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
-                h = h * keep[t]
+                h = _reset(h, first[t], begin)
             h = torch.addmm(drive[t], h, weight, out=hiddens[t]).tanh_()
-        ctx.save_for_backward(first, hidden, weight, hiddens)
+        ctx.save_for_backward(first, hidden, weight, hiddens, begin)
         return hiddens
 
     @staticmethod
@@ -189,7 +195,7 @@ class _RNNScan(Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
         ctx: Any, grad_hiddens: Tensor
     ) -> tuple[Tensor | None, ...]:
-        first, hidden, weight, hiddens = ctx.saved_tensors
+        first, hidden, weight, hiddens, begin = ctx.saved_tensors
         keep = _keep(first, hiddens.dtype)
         resets = first.any(1).tolist()
         grad_drive = torch.empty_like(hiddens)
@@ -201,8 +207,8 @@ class _RNNScan(Function):
                 dh.mul_(keep[t])
         grad_weight = None
         if ctx.needs_input_grad[3]:
-            grad_weight = _before(hidden, hiddens, keep).flatten(0, 1).t() @ grad_drive.flatten(0, 1)
-        return grad_drive, None, dh, grad_weight
+            grad_weight = _before(hidden, hiddens, first, begin).flatten(0, 1).t() @ grad_drive.flatten(0, 1)
+        return grad_drive, None, dh, grad_weight, None
 
 
 def _keep(first: Tensor, dtype: torch.dtype) -> Tensor:
@@ -210,9 +216,11 @@ def _keep(first: Tensor, dtype: torch.dtype) -> Tensor:
     return first.logical_not().to(dtype).unsqueeze(-1)
 
 
-def _before(initial: Tensor, states: Tensor, keep: Tensor) -> Tensor:
+def _reset(state: Tensor, first: Tensor, begin: Tensor) -> Tensor:
+    """The state that episodes begin with [U] where one begins, the carried one [..., B, U] elsewhere."""
+    return torch.where(first.unsqueeze(-1), begin, state)
+
+
+def _before(initial: Tensor, states: Tensor, first: Tensor, begin: Tensor) -> Tensor:
     """The state each frame started from, resets applied: [T, B, U]."""
-    before = torch.empty_like(states)
-    torch.mul(initial, keep[0], out=before[0])
-    torch.mul(states[:-1], keep[1:], out=before[1:])
-    return before
+    return torch.cat([_reset(initial, first[0], begin).unsqueeze(0), _reset(states[:-1], first[1:], begin)])

@@ -25,6 +25,7 @@ class Unroll:
     log_prob: Tensor  # float [T, B] of that action when it was taken
     reward: Tensor  # float [T, B] that followed it
     end: Tensor  # bool [T, B] the episode ended with it
+    idle: Tensor  # bool [B] no trial ran before frame 0
     state: State  # [B, ...] of the controller before frame 0
 
     @property
@@ -38,10 +39,7 @@ class Unroll:
     def select(self, lanes: Tensor) -> Self:
         """The unrolls of these lanes (int [n])."""
         return self.from_tensors(
-            {
-                name: tensor[lanes] if name.startswith("state.") else tensor[:, lanes]
-                for name, tensor in self.tensors().items()
-            }
+            {name: tensor[:, lanes] if lanes_axis(name) else tensor[lanes] for name, tensor in self.tensors().items()}
         )
 
     @classmethod
@@ -49,14 +47,11 @@ class Unroll:
         """Unrolls side by side."""
         parts = [unroll.tensors() for unroll in unrolls]
         return cls.from_tensors(
-            {
-                name: torch.cat([part[name] for part in parts], 0 if name.startswith("state.") else 1)
-                for name in parts[0]
-            }
+            {name: torch.cat([part[name] for part in parts], lanes_axis(name)) for name in parts[0]}
         )
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything in one flat dict, for saving or sending; lanes are axis 1, and axis 0 of the state."""
+        """Everything in one flat dict, for saving or sending."""
         own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "state"}
         return own | {f"state.{name}": tensor for name, tensor in self.state.items()}
 
@@ -67,6 +62,11 @@ class Unroll:
 
     def to(self, device: torch.device | str) -> Self:
         return self.from_tensors({name: tensor.to(device) for name, tensor in self.tensors().items()})
+
+
+def lanes_axis(name: str) -> int:
+    """Which axis of an unroll's tensor of this name the lanes are."""
+    return 0 if name == "idle" or name.startswith("state.") else 1
 
 
 class Actor:
@@ -80,15 +80,10 @@ class Actor:
         generator: torch.Generator,
         *,
         length: int,
-        forgetting: float = 0.0,
     ) -> None:
-        """length: frames of an unroll. The generator draws the actions, and who forgets.
-
-        forgetting: chance that a lane which is between two trials when an unroll begins forgets everything, as at the
-        beginning of an episode.
-        """
+        """length: frames of an unroll. The generator draws the actions."""
         self.laboratory, self.agent, self.eye = laboratory, agent, eye
-        self.generator, self.length, self.forgetting = generator, length, forgetting
+        self.generator, self.length = generator, length
         self.state = agent.initial_state(laboratory.lanes)
         self.first = torch.ones(laboratory.lanes, dtype=torch.bool, device=laboratory.device)
 
@@ -101,11 +96,8 @@ class Actor:
         action = torch.empty(T, B, dtype=torch.int64, device=lab.device)
         log_prob, reward = (torch.empty(T, B, device=lab.device) for _ in range(2))
         end = torch.empty(T, B, dtype=torch.bool, device=lab.device)
-        state_before = self.state
+        state_before, idle = self.state, ~lab.trials.running
         observation = lab.observation
-        if self.forgetting:
-            draws = torch.rand(B, generator=self.generator, device=self.generator.device).to(lab.device)
-            self.first = self.first | (~lab.trials.running & (draws < self.forgetting))
         for t in range(T):
             ids[t], first[t] = observation, self.first
             output, self.state = self.agent.step(self.eye.look(observation), self.first, self.state)
@@ -116,7 +108,7 @@ class Actor:
             reward[t], end[t] = frame.reward, frame.episode_end
             observation, self.first = frame.observation, frame.episode_end
         ids[T], first[T] = observation, self.first
-        return Unroll(ids, first, action, log_prob, reward, end, state_before)
+        return Unroll(ids, first, action, log_prob, reward, end, idle, state_before)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Recurrent states, generator, eye and laboratory: all that the coming unrolls depend on, but the weights.

@@ -51,7 +51,7 @@ class LearningConfig:
     vision_frames: int = 2_000_000
     """Frames during which vision learns; then it stays as it is, and the rest learns on firm ground, and faster."""
     final_learning_rate: float = 0.005
-    """Share of both learning rates that is left for the last tenth of the run; they fall to it from half-way on."""
+    """Share of both learning rates that is left for the last 6 % of the run; they fall to it from half-way on."""
     careful_learning_rate: float = 0.1
     """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
     mastery: float = 0.85
@@ -59,7 +59,7 @@ class LearningConfig:
     polish_frames: int = 8_000_000
     """Frames of polishing over which the entropy's weight falls and the graded reward narrows."""
     grading: float | None = 20.0
-    """Frames of error at which the graded reward has fallen to 1/e; it is gone for the last 5 % of the run. None: the
+    """Frames of error at which the graded reward has fallen to 1/e; it is gone for the last 3 % of the run. None: the
     task's own reward all along."""
     final_grading: float | None = 8.0
     """The same when the mastered task has been polished; none keeps it."""
@@ -79,11 +79,11 @@ class LearningConfig:
     """Adam's epsilon, for gradients of summed losses."""
     clip_norm: float = 1000.0
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
-    frames: int = 50_000_000
+    frames: int = 60_000_000
     """Length of the run unless it is limited otherwise."""
-    forgetting: float = 0.25
-    """Chance that a lane between two trials forgets, when an unroll begins, as at the beginning of an episode: so the
-    first trial of an episode, which is rare, is learned better."""
+    settling: float | None = 0.1
+    """Share of the way by which the state that episodes begin with moves, after each round, to the mean state of lanes
+    between two trials: so an episode's first trial is like the others. None: episodes begin with empty memories."""
     stagger: bool = True
     """Whether lanes start at different points of their first episode."""
     dedup: bool = True
@@ -111,7 +111,7 @@ class LearningConfig:
             raise ValueError(f"critic_memory is {self.critic_memory}; it must be at least 0 and below 1, or none")
         if not 0 <= self.discount <= 1:
             raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
-        for name in ("final_learning_rate", "careful_learning_rate", "lost", "forgetting"):
+        for name in ("final_learning_rate", "careful_learning_rate", "lost", "settling"):
             if getattr(self, name) is not None and not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it is a share, from 0 to 1")
         if self.horizon is not None and self.horizon < 1:

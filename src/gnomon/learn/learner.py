@@ -75,7 +75,7 @@ class Learner:
         self.vision_optimiser.param_groups[0]["lr"] = rates.vision
         if not rates.vision:
             self.eye.look_ahead()
-        size = self._batch_size(unroll)
+        size, latest = self._batch_size(unroll), unroll
         unroll = unroll if self.waiting is None else Unroll.join([self.waiting, unroll])
         order = torch.randperm(unroll.lanes, generator=self.generator).to(unroll.ids.device)
         batches = [lanes for lanes in order.split(size) if len(lanes) == size]
@@ -83,11 +83,19 @@ class Learner:
         self.waiting = unroll.select(left_over) if len(left_over) else None
 
         metrics = means([self._learn_batch(unroll.select(lanes), rates) for lanes in batches])
+        self._settle(latest)
         metrics |= {"batch": size, "learning_rate": self.pace * rates.learning, "entropy_cost": rates.entropy}
         if self.config.trust is not None and batches:
             factor = SLOWER if metrics["divergence"] > self.config.trust else FASTER
             self.pace = min(self.largest_pace, self.pace * factor)
         return metrics
+
+    def _settle(self, unroll: Unroll) -> None:
+        """Let the coming episodes begin as lanes between two trials are."""
+        between_trials = unroll.idle & ~unroll.first[0]
+        if self.config.settling is not None and between_trials.any():
+            state = {name: tensor[between_trials] for name, tensor in unroll.state.items()}
+            self.agent.controller.settle(state, self.config.settling)
 
     @property
     def at_rest(self) -> bool:

@@ -5,7 +5,7 @@ share of rewarded trials so far, and never rise again. Vision learns first and t
 loss helps the controller to tell moments apart, and later pulls it away from what the policy needs: it ceases to shape
 it when the task is half learned. Once it is mastered the entropy bonus falls. Most of the run the reward is graded: it
 tells by how much a production was off, which a right or wrong does not, and gets stricter once the task is mastered.
-That shapes the reward; it is gone for the last 5 % of the run.
+That shapes the reward; it is gone for the last 3 % of the run.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from gnomon.learn.config import LearningConfig
 CAREFUL_FROM, CAREFUL_TO = 0.5, 0.9  # best shares of rewarded trials between which the learning rates fall
 VALUE_FADES = 2 / 3  # of `value_until`: best share of rewarded trials from which the value shapes the controller less
 ANNEALED_FROM = 0.5  # share of the frames from which the learning rates fall, until the graded reward ends
-GRADED_UNTIL, UNGRADED_FROM = 0.9, 0.95  # shares of the frames between which the task's own reward takes over
+GRADED_UNTIL, UNGRADED_FROM = 0.94, 0.97  # shares of the frames between which the task's own reward takes over
 
 
 @dataclass(frozen=True)
