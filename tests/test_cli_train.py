@@ -31,6 +31,7 @@ def test_every_task_trains_and_evaluates(here: Path, capsys: Captured, task: str
 
     printed = typed(capsys, "evaluate", "runs/mine", "--trials", "6", "--seed", "5", "--out", "done")
     assert ("choices per duration" if task in ("bisection", "discrimination") else "production") in printed
+    assert ("first trials of an episode" in printed) == ("within 8 frames, all trials" in printed)
     trials = read_trials(here / "done" / "trials.parquet")
     assert set(trials["task"]) == {task}
     recording = read_recording(here / "done" / "recording.zarr.zip")

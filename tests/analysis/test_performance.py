@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gnomon.analysis.performance import Production, bootstrap_moments, learning_curve, production
+from gnomon.analysis.performance import Production, bootstrap_moments, learning_curve, production, share_within
 from gnomon.analysis.results import from_json, to_json
 
 ROWS = [
@@ -44,6 +44,13 @@ def test_golden_table(trial_table) -> None:
     assert result.error.rmse**2 == pytest.approx(result.error.bias**2 + result.error.variance)
     assert result.bias_shortest == 3
     assert np.isnan(result.bias_longest)
+
+
+def test_share_within_counts_all_judged_trials(trial_table) -> None:
+    assert share_within(trial_table(ROWS)) == (pytest.approx(5 / 11), 11)
+    share, count = share_within(trial_table([(20, None, "cut_off")]))
+    assert np.isnan(share)
+    assert count == 0
 
 
 def test_histogram_puts_each_production_in_the_bin_of_its_left_edge(trial_table) -> None:

@@ -3,6 +3,7 @@
 Every function is a pure function of tables (trials: one row per trial). Intervals are in frames.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -69,6 +70,14 @@ class LearningCurve:
     reward_rate: NDArray[np.float64]  # [S, G]
     mean: NDArray[np.float64]  # [G]
     sd: NDArray[np.float64]  # [G] over seeds, divided by S - 1; nan for one seed
+
+
+def share_within(trials: pl.DataFrame, tolerance: float = 8.0) -> tuple[float, int]:
+    """The share of judged trials with |t_p - t_s| < tolerance, and their number; nan without any."""
+    kept = trials.filter(~pl.col("outcome").is_in(UNJUDGED))
+    near = (pl.col("production_interval") - pl.col("sample_interval")).abs() < tolerance
+    within = kept.select((near & pl.col("outcome").is_in(PRODUCED)).fill_null(False)).to_series()
+    return (within.sum() / kept.height if kept.height else math.nan), kept.height
 
 
 def production(

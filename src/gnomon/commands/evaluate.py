@@ -120,14 +120,14 @@ def changed_task(task: Task, options: Evaluate) -> Task:
 
 def print_scores(trials: pl.DataFrame, task: Task, console: Console) -> None:
     """Production per interval, or choices per duration."""
-    from gnomon.analysis.performance import production
+    from gnomon.analysis.performance import production, share_within
 
     if not len(trials):
         console.print("no trial was finished")
     elif not task.levels:
         print_choices(trials, console)
     elif trials["production_interval"].count():
-        print_production(production(trials), console)
+        print_production(production(trials), share_within(trials.filter(trials["trial"] == 0)), console)
     else:
         console.print("nothing was produced")
 
@@ -151,8 +151,12 @@ def print_choices(trials: pl.DataFrame, console: Console) -> None:
     console.print(f"correct, all trials           {(trials['outcome'] == 'correct').mean():.1%}")
 
 
-def print_production(result: Production, console: Console) -> None:
-    """Production per sample interval, and the numbers that sum it up."""
+def print_production(result: Production, first: tuple[float, int], console: Console) -> None:
+    """Production per sample interval, and the numbers that sum it up.
+
+    first: the share of an episode's first trials within tolerance, and their number. Then memories are still empty, or
+    as training left them, so these trials may be unlike the others.
+    """
     from rich.table import Table
 
     table = Table(title="production per sample interval (frames, 60 a second)", title_justify="left")
@@ -168,6 +172,8 @@ def print_production(result: Production, console: Console) -> None:
     console.print(table)
     share = float((result.share_within * result.n_trials).sum() / result.n_trials.sum())
     console.print(f"within 8 frames, all trials   {share:.1%}")
+    if first[1]:
+        console.print(f"  first trials of an episode  {first[0]:.1%} of {first[1]}")
     if math.isfinite(result.line.slope):
         low, high = result.line.slope_interval
         console.print(f"slope of mean production      {result.line.slope:.3f} (95 % bootstrap {low:.3f} to {high:.3f})")
