@@ -77,7 +77,7 @@ def share_within(trials: pl.DataFrame, tolerance: float = 8.0) -> tuple[float, i
     kept = trials.filter(~pl.col("outcome").is_in(UNJUDGED))
     near = (pl.col("production_interval") - pl.col("sample_interval")).abs() < tolerance
     within = kept.select((near & pl.col("outcome").is_in(PRODUCED)).fill_null(False)).to_series()
-    return (within.sum() / kept.height if kept.height else math.nan), kept.height
+    return (int(within.sum()) / kept.height if kept.height else math.nan), kept.height
 
 
 def production(
