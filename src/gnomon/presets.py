@@ -15,10 +15,12 @@ LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=60, gaze_limit=20.0
 
 # Without a memory the gaze is the clock, so it takes fine steps. Where it looks is told by small differences between
 # features: whitened weights see them. More entropy keeps it from settling on one answer before it has found the clock;
-# once it has, less makes the clock run evenly. Waiting must not cost anything, or short answers are all it learns.
+# once it has, less makes the clock run evenly. Waiting must not cost anything, or short answers are all it learns. A
+# wide grade tells late answers from later ones: so it finds Go with steps this fine, and goes on to long intervals.
+# There are 94,000 things to see, so vision learns but twice.
 LAPTOP_FEEDFORWARD = replace(
     LAPTOP,
-    optics=OpticsConfig(gaze_step=10, field_of_view=ENGINE_FIELD_OF_VIEW),
+    optics=OpticsConfig(gaze_step=5, field_of_view=ENGINE_FIELD_OF_VIEW),
     agent=AgentConfig(controller="feedforward"),
     learning=LearningConfig(
         batch=32,
@@ -27,18 +29,19 @@ LAPTOP_FEEDFORWARD = replace(
         value_until=0.3,
         whiten=True,
         trust=5e-3,
-        lost=0.8,
+        lost=0.6,
+        vision_frames=300_000,
         final_learning_rate=0.05,
         careful_learning_rate=1.0,
-        mastery=0.4,
+        mastery=0.5,
         final_entropy_cost=0.0003,
-        polish_frames=20_000_000,
-        grading=12.0,
-        final_grading=None,
+        polish_frames=40_000_000,
+        grading=50.0,
+        final_grading=15.0,
         repay_discount=True,
         adam_betas=(0.9, 0.999),
         clip_norm=40.0,
-        frames=60_000_000,
+        frames=120_000_000,
     ),
 )
 
