@@ -50,7 +50,7 @@ class LearningConfig:
     """Adam's step for vision, at the start."""
     vision_frames: int = 2_000_000
     """Frames during which vision learns; then it stays as it is, and the rest learns on firm ground, and faster."""
-    final_learning_rate: float = 0.005
+    final_learning_rate: float = 0.0005
     """Share of both learning rates that is left for the last 6 % of the run; they fall to it from half-way on."""
     careful_learning_rate: float = 0.1
     """Share of both learning rates that is left once 90 % of trials were rewarded; they fall from 50 % on."""
