@@ -31,7 +31,7 @@ def test_a_real_pool_without_lag_is_the_run_on_one_machine(ray_here: Resources, 
     assert ray_here.cpus == (2.0,)
     alone = Trainer(EVERY_FRAME, RunFolder(tmp_path))
     trainer = Trainer(EVERY_FRAME, RunFolder(tmp_path), on_pools(1, 0, ray_here))
-    theirs, mine = ([each.round() for _ in range(6)] for each in (alone, trainer))
+    theirs, mine = ([each.round() for _ in range(8)] for each in (alone, trainer))
     assert_same_losses(mine, theirs, exactly=True)
     assert isinstance(trainer.source, Pools)
     trainer.source.close()
