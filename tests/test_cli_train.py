@@ -6,9 +6,11 @@ from pathlib import Path
 import polars as pl
 import pytest
 from commands_typed import FRAMES, SMALL, Captured, complaint, typed
+from rich.console import Console
 
 from gnomon.agent.controllers import CONTROLLERS
-from gnomon.lab.tasks import PSYCHLAB, TASKS
+from gnomon.commands.evaluate import print_scores
+from gnomon.lab.tasks import PSYCHLAB, TASKS, ReadySetGo
 from gnomon.learn.config import read_config
 from gnomon.presets import PRESETS
 from gnomon.records.recordings import read_recording
@@ -31,13 +33,22 @@ def test_every_task_trains_and_evaluates(here: Path, capsys: Captured, task: str
 
     printed = typed(capsys, "evaluate", "runs/mine", "--trials", "6", "--seed", "5", "--out", "done")
     assert ("choices per duration" if task in ("bisection", "discrimination") else "production") in printed
-    assert ("first trials of an episode" in printed) == ("within 8 frames, all trials" in printed)
     trials = read_trials(here / "done" / "trials.parquet")
     assert set(trials["task"]) == {task}
     recording = read_recording(here / "done" / "recording.zarr.zip")
     assert dict(recording.units_cell.sizes) == {"lane": 4, "frame": recording.sizes["frame"], "unit_cell": 16}
     asked = json.loads((here / "done" / "evaluation.json").read_text())
     assert (asked["seed"], asked["config"]["task"]["name"]) == (5, task)
+
+
+def test_first_trials_of_episodes_are_summed_up_apart(capsys: Captured) -> None:
+    rows = [(0, 0, 10, 12), (0, 1, 20, 21), (0, 2, 20, 80), (1, 0, 20, 50), (1, 1, 10, 9)]
+    trials = pl.DataFrame(rows, schema=["lane", "trial", "sample_interval", "production_interval"], orient="row")
+    named = trials.with_columns(task=pl.lit("ready_set_go"), outcome=pl.lit("wrong"))
+    print_scores(named, ReadySetGo(), Console(width=120))
+    printed = capsys.readouterr().out
+    assert "all trials   60.0%" in printed
+    assert "first trials of an episode  50.0% of 2\n" in printed
 
 
 @pytest.mark.parametrize("controller", sorted(CONTROLLERS))

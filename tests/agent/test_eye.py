@@ -144,16 +144,20 @@ def test_eye_looks_ahead_at_the_drawings_it_has_seen() -> None:
     assert len(renderer.asked) == asked
 
 
-def test_the_drive_of_a_large_table_is_reckoned_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("small", [0, OBSERVATIONS])
+def test_the_drive_is_the_present_controllers_in_large_tables_and_small(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(eye, "SMALL_TABLE", small)
     agent, ids = build(), draw_ids(20)
-    small, large = Eye(agent, Renderer(), OBSERVATIONS), Eye(agent, Renderer(), OBSERVATIONS)
-    monkeypatch.setattr(Eye, "_small", property(lambda sight: sight is small))
-    for sight in (small, large):
-        sight.features(torch.arange(OBSERVATIONS))
+    sight = Eye(agent, Renderer(), OBSERVATIONS)
     for _ in range(2):
-        torch.testing.assert_close(large.look(ids), small.look(ids))
-        for sight in (small, large):
-            sight.forget_drive()
+        for part in ids.split(5):  # later parts find some of theirs driven already
+            torch.testing.assert_close(sight.look(part), agent.drive(Renderer().pictures[part]).detach())
+        with torch.no_grad():
+            for weight in agent.controller.parameters():
+                weight.add_(0.1)
+        sight.forget_drive()
 
 
 def test_eye_looked_up_rows_are_the_callers_own() -> None:

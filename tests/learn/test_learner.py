@@ -110,14 +110,8 @@ def test_updates_equal_a_plain_transcription(controller: str, vision_every: int)
     unroll = acted(actor)
     # Both norms get clipped.
     config = replace(
-        LEARNING,
-        batch=3,
-        vision_every=vision_every,
-        value_cost=0.7,
-        clip_norm=2.0,
-        critic_memory=None,
-        settling=None,
-    )
+        LEARNING, batch=3, vision_every=vision_every, value_cost=0.7, clip_norm=2.0, critic_memory=None, settling=None
+    )  # fmt: skip
     plain = copy.deepcopy(actor.agent)
     learner = build_learner(actor, config)
     learner.learn(unroll, Rates(learning=0.015, vision=0.0075, entropy=0.2, value_share=1.0, grading=None))

@@ -65,9 +65,10 @@ class Eye:
         self._used[ids] = True
         if not self._driven[ids].all():
             self._meet(ids)
-            fresh = (
-                (self._known & ~self._driven).nonzero().squeeze(1) if self._small else ids[~self._driven[ids]].unique()
-            )
+            if self.observations <= SMALL_TABLE:
+                fresh = (self._known & ~self._driven).nonzero().squeeze(1)
+            else:
+                fresh = ids[~self._driven[ids]].unique()
             self._drive[fresh] = self.agent.controller.drive(self._features[fresh])
             self._driven[fresh] = True
         return self._drive[ids]
@@ -121,10 +122,6 @@ class Eye:
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         self._used = state["known"].to(self._known)
         self.forget()
-
-    @property
-    def _small(self) -> bool:
-        return self.observations <= SMALL_TABLE
 
     def forget_drive(self) -> None:
         """Keep the features only: call it when the controller has changed and vision has not."""
