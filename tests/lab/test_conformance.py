@@ -21,6 +21,7 @@ from gnomon.lab import subjects
 from gnomon.lab.laboratory import Laboratory, distinct_drawings
 from gnomon.lab.screen import check_picture, paint
 from gnomon.lab.tasks import PSYCHLAB, TASKS, Bisection, CuedProduction, Discrimination, ReadySetGo, Task
+from gnomon.lab.trials import LONG
 from gnomon.records.trials import schema, take_trials
 
 KINDS = dict(TASKS)
@@ -272,3 +273,33 @@ def test_the_guide_is_true(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
     outcomes = take_trials(laboratory.trials)["outcome"]
     assert len(outcomes) >= 20
     assert set(outcomes) == {"correct"}
+
+
+@every_case
+def test_since_counts_the_frames_from_the_moments_of_a_trial(case: str) -> None:
+    task = CASES[case]
+    laboratory = Laboratory(task, lanes=LANES, seed=5)
+    trials, generator, before = laboratory.trials, torch.Generator().manual_seed(6), None
+    counted = 0
+    for _ in range(FRAMES):
+        since, same = trials.since(), trials.running
+        if before is not None:  # in a trial that goes on, every time grows by a frame a frame, once it is known
+            same = trials.running & (before[:, 0] >= 0) & (since[:, 0] > 0)
+            known = (before[same] > -LONG) & (since[same] < LONG)
+            assert torch.equal(since[same][known], before[same][known] + 1)
+            counted += int(known.sum())
+        assert torch.equal(since[:, 0] >= 0, trials.running)
+        assert (since[~trials.running] == -LONG).all()
+        before = since
+        laboratory.step(torch.randint(len(laboratory.actions), (LANES,), generator=generator))
+    assert counted > 100
+
+
+def test_ready_set_go_tells_the_time_since_ready_and_set_and_to_the_response() -> None:
+    laboratory = Laboratory(ReadySetGo(intervals=(20,), foreperiods=(5,)), lanes=1)
+    laboratory.gaze[:] = laboratory.lattice.index(0, 0)
+    laboratory.step(torch.zeros(1, dtype=torch.int64))  # the trial begins
+    assert laboratory.trials.since().tolist() == [[0, -5, -25, -45]]
+    for _ in range(30):
+        laboratory.step(torch.zeros(1, dtype=torch.int64))
+    assert laboratory.trials.since().tolist() == [[30, 25, 5, -15]]

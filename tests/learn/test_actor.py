@@ -23,7 +23,7 @@ class CountingLaboratory:
 
     def __init__(self) -> None:
         self.lanes, self.device, self.now = len(EPISODES), torch.device("cpu"), 0
-        self.trials = SimpleNamespace(running=torch.arange(self.lanes) % 2 == 0)
+        self.trials = SimpleNamespace(since=lambda: (torch.arange(self.lanes) + self.now).short().unsqueeze(1))
 
     @property
     def observation(self) -> Tensor:
@@ -79,6 +79,7 @@ def check_counts(unroll: Unroll, number: int) -> None:
     frame = (number * LENGTH + torch.arange(LENGTH + 1))[:, None].expand(-1, len(EPISODES))  # [T + 1, B]
     assert torch.equal(unroll.ids.long(), frame + torch.arange(len(EPISODES)) * PER_LANE)
     assert torch.equal(unroll.first, frame % EPISODES == 0)
+    assert torch.equal(unroll.since.squeeze(2).long(), frame + torch.arange(len(EPISODES)))
     assert torch.equal(unroll.end, (frame[:-1] + 1) % EPISODES == 0)
     assert torch.equal(unroll.reward, frame[:-1].float())
     # Before the unroll: the frames since the last reset, whether or not the next frame brings another.
@@ -157,10 +158,10 @@ def test_an_unroll_tells_which_lanes_were_between_trials() -> None:
         running = actor.laboratory.trials.running.clone()
         unroll = actor.unroll()
         assert torch.equal(unroll.idle, ~running)
+        assert torch.equal(unroll.since[-1], actor.laboratory.trials.since())
         lanes = torch.tensor([7, 3, 190])
         some = unroll.select(lanes)
         assert torch.equal(some.idle, unroll.idle[lanes])
-        assert torch.equal(type(unroll).join([some, unroll]).idle, torch.cat([some.idle, unroll.idle]))
         assert 0 < int(running.sum()) < 200 or unroll.first[0].all()
 
 
@@ -184,7 +185,7 @@ def test_select_join_and_tensors_keep_lanes_together() -> None:
     for name, tensor in Unroll.from_tensors(back.tensors()).tensors().items():
         lanes = unroll.tensors()[name]
         order = torch.tensor([4, 1, 0])
-        assert torch.equal(tensor, lanes[order] if name.startswith(("idle", "state.")) else lanes[:, order]), name
+        assert torch.equal(tensor, lanes[order] if name.startswith("state.") else lanes[:, order]), name
 
 
 def test_actions_are_drawn_with_their_probabilities() -> None:

@@ -126,3 +126,17 @@ def test_values_that_run_away_are_solved_anew(guarded: bool, monkeypatch: pytest
     for _ in range(10):
         observe(critic, units, torch.ones(10, 12), torch.full((10, 12), 0.99))
         assert (values(critic, units).abs().max() < 10 * (1 + 10)) == guarded
+
+
+def test_a_critic_that_is_told_the_time_tells_moments_apart_that_look_the_same() -> None:
+    """A reward 1 comes at the end of every trial of 40 frames, and nothing can be seen on the way."""
+    since = (torch.arange(201)[:, None] + 7 * torch.arange(30)) % 40  # [201, 30] each lane at its own time
+    rewards, discount = (since[1:] == 0).double(), torch.full((200, 30), DISCOUNT, dtype=torch.float64)
+    units = {"hidden": torch.ones(201, 30, 2, dtype=torch.float64)}
+    told, untold = Critic(2, memory=0.9, told=1), Critic(2, memory=0.9)
+    for _ in range(30):
+        told.observe(told.functions(units, since.unsqueeze(-1)), rewards, discount)
+        observe(untold, units, rewards, discount)
+    truth = DISCOUNT ** (39.0 - since) / (1 - DISCOUNT**40)
+    assert (told.values(told.functions(units, since.unsqueeze(-1))) - truth).abs().max() < 0.05
+    assert (values(untold, units) - truth).abs().max() > 0.3

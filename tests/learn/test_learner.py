@@ -395,3 +395,16 @@ def test_the_mean_of_the_values_errors_goes_into_the_heads_bias() -> None:
     errors = [learner.learn(unroll, at_start(learner))["value_error"] for _ in range(40)]
     assert errors[0] < -4
     assert abs(errors[-1]) < 0.2 * abs(errors[0])
+
+
+def test_only_a_critic_that_is_told_the_time_minds_it() -> None:
+    def values(told: bool, later: int) -> float:
+        actor = small_actor("lstm", lanes=12, length=10)
+        unroll = acted(actor)
+        config = replace(LEARNING, batch=12, critic_memory=0.9, critic_told=told)
+        learner = Learner(actor.agent, actor.eye, config, torch.Generator().manual_seed(0), moments=4)
+        learner.learn(unroll, at_start(learner))
+        return learner.learn(replace(unroll, since=unroll.since + later), at_start(learner))["mean_value"]
+
+    assert values(told=False, later=0) == values(told=False, later=20)
+    assert values(told=True, later=0) != values(told=True, later=20)

@@ -92,3 +92,8 @@ def test_nothing_changes_where_nothing_is_asked_for() -> None:
 def test_only_a_graded_reward_can_repay_a_discount(settings: dict[str, float | None]) -> None:
     with pytest.raises(ValueError, match="repay_discount needs a grading and a discount above 0"):
         replace(CONFIG, repay_discount=True, **settings)
+
+
+def test_only_solved_values_can_be_told_the_time() -> None:
+    with pytest.raises(ValueError, match="only values that are solved can be told"):
+        replace(CONFIG, critic_told=True, critic_memory=None)

@@ -17,6 +17,7 @@ from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Ga
 
 NEVER = 2**30  # frame number of an event that is not scheduled
 NO_PRODUCTION = -1
+LONG = 9_999  # frames: nothing in a trial is further away than that
 
 # What `Trials` keeps of each lane from frame to frame; `state_dict` saves it.
 LANE_STATE = (
@@ -133,6 +134,15 @@ class Trials:
         """
         for name, frames in after.items():
             self.due[self._event[name], lanes] = self.now + frames.clamp(min=1)
+
+    def since(self) -> Tensor:
+        """Frames since the trial began and since each of its task's moments: int16 [lanes, 1 + moments].
+
+        Negative ahead of a moment; -LONG if it is not to come, and everywhere where no trial runs.
+        """
+        moments = torch.cat([self.trial_start.unsqueeze(0), self.task.moments(self)])
+        frames = (self.now - moments).clamp_(-LONG, LONG).masked_fill_(~self.running, -LONG)
+        return frames.T.to(torch.int16)
 
     # The frame loop.
 

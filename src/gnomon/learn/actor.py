@@ -25,12 +25,17 @@ class Unroll:
     log_prob: Tensor  # float [T, B] of that action when it was taken
     reward: Tensor  # float [T, B] that followed it
     end: Tensor  # bool [T, B] the episode ended with it
-    idle: Tensor  # bool [B] no trial ran before frame 0
+    since: Tensor  # int16 [T + 1, B, M] what `Trials.since` says at each frame; it is not seen by the agent
     state: State  # [B, ...] of the controller before frame 0
 
     @property
     def lanes(self) -> int:
         return self.ids.shape[1]
+
+    @property
+    def idle(self) -> Tensor:
+        """Whether no trial runs at frame 0: bool [B]."""
+        return self.since[0, :, 0] < 0
 
     @property
     def frames(self) -> int:
@@ -66,7 +71,7 @@ class Unroll:
 
 def lanes_axis(name: str) -> int:
     """Which axis of an unroll's tensor of this name the lanes are."""
-    return 0 if name == "idle" or name.startswith("state.") else 1
+    return 0 if name.startswith("state.") else 1
 
 
 class Actor:
@@ -96,10 +101,11 @@ class Actor:
         action = torch.empty(T, B, dtype=torch.int64, device=lab.device)
         log_prob, reward = (torch.empty(T, B, device=lab.device) for _ in range(2))
         end = torch.empty(T, B, dtype=torch.bool, device=lab.device)
-        state_before, idle = self.state, ~lab.trials.running
+        since = torch.empty(T + 1, *lab.trials.since().shape, dtype=torch.int16, device=lab.device)
+        state_before = self.state
         observation = lab.observation
         for t in range(T):
-            ids[t], first[t] = observation, self.first
+            ids[t], first[t], since[t] = observation, self.first, lab.trials.since()
             output, self.state = self.agent.step(self.eye.look(observation), self.first, self.state)
             log_policy = output.logits.log_softmax(1)
             action[t] = sample(log_policy.exp(), self.generator)
@@ -107,8 +113,8 @@ class Actor:
             frame = lab.step(action[t])
             reward[t], end[t] = frame.reward, frame.episode_end
             observation, self.first = frame.observation, frame.episode_end
-        ids[T], first[T] = observation, self.first
-        return Unroll(ids, first, action, log_prob, reward, end, idle, state_before)
+        ids[T], first[T], since[T] = observation, self.first, lab.trials.since()
+        return Unroll(ids, first, action, log_prob, reward, end, since, state_before)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Recurrent states, generator, eye and laboratory: all that the coming unrolls depend on, but the weights.

@@ -280,7 +280,7 @@ def unroll_bytes(trainer: Trainer) -> int:
         log_prob=times,
         reward=times,
         end=torch.zeros(length, 1, dtype=torch.bool),
-        idle=torch.zeros(1, dtype=torch.bool),
+        since=torch.zeros(length + 1, 1, *trainer.laboratory.trials.since().shape[1:], dtype=torch.int16),
         state={name: tensor.cpu() for name, tensor in trainer.agent.initial_state(1).items()},
     )
     return lanes * sum(array.nbytes for array in pack(one).values())

@@ -39,6 +39,9 @@ class LearningConfig:
     critic_memory: float | None = 0.95
     """Memory, per update, of the values that are solved for V-trace (`gnomon.learn.critic`); none: it uses the value
     head's, which learns by gradients."""
+    critic_told: bool = False
+    """Whether solved values are told the time: how long ago the trial and its parts began, or when they will. The agent
+    is not. A critic that sees no more than an agent without memory mistakes late moments for early ones."""
     value_until: float | None = 0.75
     """Best share of rewarded trials from which on the value loss teaches the value head only, if values are solved;
     the controller learns from it less and less from two thirds of that on. None: it learns from it all along."""
@@ -109,6 +112,8 @@ class LearningConfig:
             )
         if self.critic_memory is not None and not 0 <= self.critic_memory < 1:
             raise ValueError(f"critic_memory is {self.critic_memory}; it must be at least 0 and below 1, or none")
+        if self.critic_told and self.critic_memory is None:
+            raise ValueError("critic_told is on, but critic_memory is none: only values that are solved can be told")
         if not 0 <= self.discount <= 1:
             raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
         for name in ("final_learning_rate", "careful_learning_rate", "lost", "settling"):

@@ -13,7 +13,10 @@ respond, waiting looks better, responses come later, and rewards fall further. S
   R_t being the discounted reward within the unroll from t on, D_t the discount from t to its end at T, 0 if an
   episode ended in between. Sums forget with every update;
 - bent: the functions are all units (an LSTM's cells, too) and random rectified sums of them, so that a value may fall
-  again when the time to respond has passed. A straight line through the units cannot.
+  again when the time to respond has passed. A straight line through the units cannot;
+- told the time, if `critic_told`: the functions know how long ago the trial's parts began, or when they will. Values
+  are there for learning only, so they may know what the agent cannot. One without memory looks the same early and late:
+  where an unroll ends, a critic that sees no more takes late for early, and waiting, which it should learn, looks bad.
 
 The agent's own value head, a linear one, goes on learning by gradients, for the controller's sake: so it finds units
 that tell values. It learns the errors up to their mean. An error that all frames share is the largest gradient of all,
@@ -30,27 +33,37 @@ BEND_SCALE = 2.0  # s.d. of a sum of units that are all +1 or -1; its threshold 
 BEND_SEED = 7  # the same sums in every run
 EVERY = 5  # frames between two that the weights are solved for
 FAR = 10.0  # times the largest return of a batch plus 1: values beyond are no values, and are solved anew
+TOLD_SCALES = (10.0, 30.0, 100.0)  # frames: each time that a critic is told counts on these scales
 RIDGE = 30.0  # weight of the present solution, in sums over frames of squared functions
 
 
 class Critic:
     """Weights of the value, solved for the latest batches."""
 
-    def __init__(self, units: int, memory: float, device: torch.device | str = "cpu") -> None:
-        """units: how many the controller has. memory: weight of what came before, per update."""
+    def __init__(self, units: int, memory: float, told: int = 0, device: torch.device | str = "cpu") -> None:
+        """units: how many the controller has. memory: weight of what came before, per update. told: how many times."""
         self.memory = memory
         draws = torch.Generator().manual_seed(BEND_SEED)
         self.sums = (BEND_SCALE / units**0.5 * torch.randn(units, BENDS, generator=draws)).to(device)
         self.thresholds = (2 * torch.rand(BENDS, generator=draws) - 1).to(device)
-        size = units + BENDS + 1
+        times = torch.randn(len(TOLD_SCALES) * told, BENDS, generator=draws).to(device)
+        self.sums = torch.cat([self.sums, times])
+        size = len(self.sums) + BENDS + 1
         self.solution = torch.zeros(size, dtype=torch.float64, device=device)
         self.left = self.solution.new_zeros(size, size)
         self.right = self.solution.new_zeros(size)
 
     @torch.no_grad()
-    def functions(self, units: dict[str, Tensor]) -> Tensor:
-        """Named units, each [T, B, ...] -> what the value is a weighted sum of, [T, B, F]; the last is 1."""
-        bounded = torch.cat([u.flatten(2) / (1 + u.flatten(2).abs()) for u in units.values()], dim=-1)
+    def functions(self, units: dict[str, Tensor], since: Tensor | None = None) -> Tensor:
+        """Named units, each [T, B, ...] -> what the value is a weighted sum of, [T, B, F]; the last is 1.
+
+        since: frames [T, B, told], if it is told.
+        """
+        numbers = torch.cat([u.flatten(2) for u in units.values()], dim=-1)
+        if since is not None:
+            times = since.unsqueeze(-1) / since.new_tensor(TOLD_SCALES, dtype=numbers.dtype)
+            numbers = torch.cat([numbers, times.flatten(2)], dim=-1)
+        bounded = numbers / (1 + numbers.abs())
         bent = (bounded @ self.sums.to(bounded) + self.thresholds.to(bounded)).relu_()
         return torch.cat([bounded, bent, bounded.new_ones(*bounded.shape[:2], 1)], dim=-1)
 

@@ -43,14 +43,20 @@ class NotFiniteError(ArithmeticError):
 class Learner:
     """Owns the optimisers, and the trajectories that wait for the next batch."""
 
-    def __init__(self, agent: Agent, eye: Eye, config: LearningConfig, generator: torch.Generator) -> None:
-        """The generator shuffles trajectories into batches. The eye is forgotten whenever vision has changed."""
+    def __init__(
+        self, agent: Agent, eye: Eye, config: LearningConfig, generator: torch.Generator, moments: int = 0
+    ) -> None:
+        """The generator shuffles trajectories into batches. The eye is forgotten whenever vision has changed.
+
+        moments: how many `Unroll.since` has; they matter only if the critic is told the time.
+        """
         self.agent, self.eye, self.config, self.generator = agent, eye, config, generator
         vision = list(agent.vision.parameters())
         known = {id(p) for p in vision}
         self.critic: Critic | None = None
         if config.critic_memory is not None:
-            self.critic = Critic(agent.controller.unit_count, config.critic_memory, config.device)
+            told = moments if config.critic_told else 0
+            self.critic = Critic(agent.controller.unit_count, config.critic_memory, told, config.device)
         self.whitened: Whitened | None = None
         if config.whiten:
             if agent.controller.input_map is None:
@@ -159,7 +165,7 @@ class Learner:
         output, _ = self.agent.unroll(drive, unroll.first, unroll.state)
         discount, values, learned = config.discount * (~unroll.end), output.value, None
         if self.critic is not None:
-            functions = self.critic.functions(output.units)
+            functions = self.critic.functions(output.units, unroll.since if config.critic_told else None)
             # It has not seen this batch yet: else the batch's advantages would be too small.
             values = self.critic.values(functions)
             self.critic.observe(functions, unroll.reward, discount)

@@ -63,7 +63,8 @@ class Trainer:
         self.actor = build_actor(config)
         self.laboratory, self.agent = self.actor.laboratory, self.actor.agent
         shuffling = torch.Generator().manual_seed(stream(config.seed, "batches"))
-        self.learner = Learner(self.agent, self.actor.eye, config.learning, shuffling)
+        moments = self.laboratory.trials.since().shape[1]
+        self.learner = Learner(self.agent, self.actor.eye, config.learning, shuffling, moments)
         self.rounds, self.frames, self.number = 0, 0, 0
         self.minutes, self.frames_before = 0.0, 0  # of training before this process
         self.success, self.best = 0.0, 0.0  # running share of rewarded trials, and the largest so far

@@ -189,6 +189,10 @@ class ReadySetGo(Task):
         required = trials.condition("fixation_hold").bool() & trials.running & (trials.production < 0)
         return required & ~looking.inside(CROSS_CENTRE) & (trials.away > self.hold_frames)
 
+    def moments(self, trials: "Trials") -> Tensor:
+        ready, set_ = trials.event("ready"), trials.event("set")
+        return torch.stack([ready, set_, set_ + trials.condition("sample_interval")])  # the last: time to respond
+
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
         success = (outcome == Outcome.CORRECT) * (1 - trials.condition("probe")[lanes])
         interval = self._curriculum(trials.condition("sample_interval")[lanes])
