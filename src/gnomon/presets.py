@@ -33,6 +33,7 @@ LAPTOP_FEEDFORWARD = replace(
         lost=0.6,
         vision_frames=300_000,
         final_learning_rate=0.05,
+        careful_learning_rate=1.0,
         mastery=0.42,
         final_entropy_cost=0.0003,
         polish_frames=30_000_000,
@@ -41,7 +42,7 @@ LAPTOP_FEEDFORWARD = replace(
         repay_discount=True,
         adam_betas=(0.9, 0.999),
         clip_norm=40.0,
-        frames=100_000_000,
+        frames=80_000_000,
     ),
 )
 
