@@ -277,21 +277,18 @@ def test_the_guide_is_true(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 
 @every_case
 def test_since_counts_the_frames_from_the_moments_of_a_trial(case: str) -> None:
-    task = CASES[case]
-    laboratory = Laboratory(task, lanes=LANES, seed=5)
-    trials, generator, before = laboratory.trials, torch.Generator().manual_seed(6), None
-    counted = 0
+    laboratory = Laboratory(CASES[case], lanes=LANES, seed=5)
+    trials, generator = laboratory.trials, torch.Generator().manual_seed(6)
+    before, counted = trials.since(), 0
     for _ in range(FRAMES):
-        since, same = trials.since(), trials.running
-        if before is not None:  # in a trial that goes on, every time grows by a frame a frame, once it is known
-            same = trials.running & (before[:, 0] >= 0) & (since[:, 0] > 0)
-            known = (before[same] > -LONG) & (since[same] < LONG)
-            assert torch.equal(since[same][known], before[same][known] + 1)
-            counted += int(known.sum())
+        laboratory.step(torch.randint(len(laboratory.actions), (LANES,), generator=generator))
+        since = trials.since()
         assert torch.equal(since[:, 0] >= 0, trials.running)
         assert (since[~trials.running] == -LONG).all()
-        before = since
-        laboratory.step(torch.randint(len(laboratory.actions), (LANES,), generator=generator))
+        # In a trial that goes on, every time that is known grows by a frame a frame.
+        known = (since[:, :1] > 0) & (before > -LONG)
+        assert torch.equal(since[known], before[known] + 1)
+        before, counted = since, counted + int(known.sum())
     assert counted > 100
 
 
