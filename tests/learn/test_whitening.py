@@ -1,9 +1,10 @@
-"""Learning in whitened coordinates: other steps, the same network."""
+"""Learning in whitened coordinates: another beginning and other steps, the same network."""
 
 import pytest
 import torch
 from torch import nn
 
+from gnomon.agent.weights import linear
 from gnomon.learn.whitening import Whitened
 
 
@@ -32,11 +33,27 @@ def test_the_coordinates_are_centred_uncorrelated_and_alike_in_size(layer: nn.Li
     assert (covariance.diag() > 0.4).sum() == 4  # spreads above SMALLEST of the largest are brought to about 1
 
 
-def test_nothing_changes_until_a_step_is_taken(layer: nn.Linear, inputs: torch.Tensor) -> None:
-    before = layer(inputs).detach()
+def test_the_map_begins_on_the_whitened_inputs_with_the_weights_that_were_drawn(
+    layer: nn.Linear, inputs: torch.Tensor
+) -> None:
+    drawn = nn.Linear(6, 4, dtype=torch.float64)
+    drawn.load_state_dict(layer.state_dict())
     whitened = Whitened(layer.weight, layer.bias, inputs)
-    whitened.put_back()
-    torch.testing.assert_close(layer(inputs).detach(), before)
+    coordinates = (inputs - whitened.mean) @ whitened.basis
+    torch.testing.assert_close(layer(inputs).detach(), drawn(coordinates).detach())
+
+
+def test_no_relu_begins_dead(inputs: torch.Tensor) -> None:
+    """Drawn as the agent's are, most units would answer to all of these inputs or to none: their mean is large."""
+    plain = linear(6, 200, torch.Generator().manual_seed(2)).double()
+
+    def answered() -> torch.Tensor:
+        """The share of inputs that each unit answers to."""
+        return (plain(inputs) > 0).double().mean(0)
+
+    assert ((answered() == 0) | (answered() == 1)).sum() > 100
+    Whitened(plain.weight, plain.bias, inputs)
+    assert ((answered() > 0.4) & (answered() < 0.6)).all()
 
 
 def test_a_step_is_one_on_the_whitened_inputs(layer: nn.Linear, inputs: torch.Tensor) -> None:
@@ -70,7 +87,7 @@ def test_what_is_saved_is_what_was(layer: nn.Linear, inputs: torch.Tensor) -> No
 
 
 def test_inputs_that_never_differ_are_no_obstacle(layer: nn.Linear) -> None:
-    whitened = Whitened(layer.weight, layer.bias, torch.ones(10, 6, dtype=torch.float64))
-    before = layer.weight.detach().clone()
-    whitened.put_back()
-    torch.testing.assert_close(layer.weight.detach(), before)
+    inputs, bias = torch.ones(10, 6, dtype=torch.float64), layer.bias.detach().clone()
+    Whitened(layer.weight, layer.bias, inputs)
+    torch.testing.assert_close(layer(inputs).detach(), bias.expand(10, 4))
+    assert layer.weight.abs().max() < 100

@@ -75,7 +75,7 @@ class LearningConfig:
     """Share of the best success below which the task counts as lost: the weights of a better time are put back, and
     steps are smaller by 30 % at first. None: never."""
     whiten: bool = False
-    """Whether the controller's input weights learn in whitened coordinates (`gnomon.learn.whitening`)."""
+    """Whether the controller's input weights begin and learn in whitened coordinates (`gnomon.learn.whitening`)."""
     adam_betas: tuple[float, float] = (0.9, 0.95)
     """Adam's memory of the gradient and of its square, per update."""
     adam_epsilon: float = 1e-4

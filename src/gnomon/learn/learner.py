@@ -63,6 +63,7 @@ class Learner:
                 raise ValueError(f"whiten is on, but a {agent.config.controller} has no input weights that learn")
             weight, bias = agent.controller.input_map
             self.whitened = Whitened(weight, bias, eye.sample())
+            eye.forget_drive()
             known |= {id(weight), id(bias)}
         rest = [p for p in agent.parameters() if p.requires_grad and id(p) not in known]
         rest += self.whitened.parameters() if self.whitened else []

@@ -3,17 +3,22 @@
 What vision makes of all observations has much in common and differs by little: their mean is longer than any spread
 around it, and much of where the eye looks is told by directions with a twentieth of the largest spread. Adam, which
 takes steps of like size along every weight, then hardly tells places apart, and every step moves all frames together.
-So the controller's input weights W and bias b, whose output is W f + b for features f, learn as
+And a unit that is a relu of the features begins on the side of zero where their mean is: it answers to everything, or
+to nothing, and then never learns. So the controller's input weights W and bias b, whose output is W f + b for features
+f, learn as
 
     W f + b = V g + c,    g = P' (f - mean),
 
-with the mean and P taken once from the first features of the run. That changes the steps and nothing else: not the
-network, not its first weights, not what it can express. W and b are what acts, and what is saved with the agent.
+with the mean and P taken once from the first features of the run, and the weights that were drawn for W and b are
+where V and c begin: so each unit begins to answer to its own half of what there is to see. That changes the first
+weights and the steps, not the network and not what it can express. W and b are what acts, and what is saved with the
+agent.
 """
 
 import torch
 from torch import Tensor, nn
 
+NO_SPREAD = 1e-12  # variance below which inputs are all the same
 SMALLEST = 0.05  # share of the largest spread; directions with less of it are not blown up to the full size
 
 
@@ -21,17 +26,20 @@ class Whitened:
     """The weights of one linear map, in whitened coordinates."""
 
     def __init__(self, weight: Tensor, bias: Tensor, inputs: Tensor) -> None:
-        """weight [D, F] and bias [D] of the map; inputs [N, F], what it may be fed with."""
+        """weight [D, F] and bias [D] of the map, just drawn; inputs [N, F], what it may be fed with.
+
+        They are taken for those of whitened inputs, and changed accordingly.
+        """
         self.weight, self.bias = weight, bias
         self.mean = inputs.mean(0)
         centred = (inputs - self.mean).double()
         spread, directions = torch.linalg.eigh(centred.T @ centred / len(inputs))
-        spread = spread.clamp(min=0)
-        size = (spread + SMALLEST**2 * spread.max().clamp(min=1e-12)).sqrt()
+        largest = spread.max() if spread.max() > NO_SPREAD else 1.0
+        size = (spread.clamp(min=0) + SMALLEST**2 * largest).sqrt()
         self.basis = (directions / size).to(inputs.dtype)  # P: [F, F]
-        with torch.no_grad():
-            self.whitened_weight = nn.Parameter((weight.double() @ (directions * size)).to(weight.dtype))
-            self.whitened_bias = nn.Parameter(bias + weight @ self.mean)
+        self.whitened_weight = nn.Parameter(weight.detach().clone())
+        self.whitened_bias = nn.Parameter(bias.detach().clone())
+        self.put_back()
 
     def parameters(self) -> list[nn.Parameter]:
         """V [D, F] and c [D], for the optimiser."""
