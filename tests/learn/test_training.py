@@ -370,6 +370,28 @@ def test_a_run_that_went_back_resumes_exactly(tmp_path: Path, monkeypatch: pytes
     assert_same_run(trainer.folder, whole.folder)
 
 
+def test_lanes_that_went_back_forget_what_the_lost_weights_made_of_the_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller may have several steady states; in another than it was trained in, its old weights are no use."""
+    monkeypatch.setattr(backtracking, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(backtracking, "EVERY", 1)
+    monkeypatch.setattr(backtracking, "GOOD", 0.0)
+    trainer = start(replace(CONFIG, learning=replace(CONFIG.learning, lost=1.0)), tmp_path / "run")
+    assert trainer.backtracking is not None
+    began_anew: dict[bool, list[bool]] = {True: [], False: []}  # by whether the round ended with going back
+    for _ in range(12):
+        times = trainer.backtracking.times
+        trainer.round()
+        begin = trainer.agent.initial_state(CONFIG.learning.lanes)
+        same = [torch.equal(tensor, begin[name]) for name, tensor in trainer.actor.state.items()]
+        began_anew[trainer.backtracking.times > times].append(all(same))
+    assert began_anew[True]
+    assert all(began_anew[True])
+    assert began_anew[False]
+    assert not any(began_anew[False])
+
+
 def test_the_reward_rate_is_the_tasks_own_though_the_learner_is_graded(tmp_path: Path) -> None:
     assert CONFIG.learning.grading is not None
     rows: list[dict[str, Any]] = []

@@ -89,7 +89,7 @@ class Actor:
         """length: frames of an unroll. The generator draws the actions."""
         self.laboratory, self.agent, self.eye = laboratory, agent, eye
         self.generator, self.length = generator, length
-        self.state = agent.initial_state(laboratory.lanes)
+        self.forget()
         self.first = torch.ones(laboratory.lanes, dtype=torch.bool, device=laboratory.device)
 
     @torch.no_grad()
@@ -115,6 +115,10 @@ class Actor:
             observation, self.first = frame.observation, frame.episode_end
         ids[T], first[T], since[T] = observation, self.first, lab.trials.since()
         return Unroll(ids, first, action, log_prob, reward, end, since, state_before)
+
+    def forget(self) -> None:
+        """Let every lane go on from the state that episodes begin with."""
+        self.state = self.agent.initial_state(self.laboratory.lanes)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Recurrent states, generator, eye and laboratory: all that the coming unrolls depend on, but the weights.

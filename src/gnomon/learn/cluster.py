@@ -107,6 +107,7 @@ class Pools:
         self.ledger, self.replaced = Ledger(), 0
         self.delivery: Delivery | None = None  # the last one
         self.lag = 0  # of its weights behind the learner's, in updates
+        self.forgotten = 0  # times that lanes were to forget, in this process
         self.waited = 0.0  # seconds that the learner waited for it
         self.bytes_sent = sum(array.nbytes for parcel in parcels(trainer.agent) for array in parcel.values())
         check_store(resources, plan, unroll_bytes(trainer), self.bytes_sent)
@@ -130,13 +131,17 @@ class Pools:
         self._keep_trials(self.delivery)
         return unpack(self.delivery.unroll).to(self.trainer.laboratory.device)
 
+    def forget(self) -> None:
+        """Let every lane go on from the state that episodes begin with, in the unrolls that are asked for from now."""
+        self.forgotten += 1
+
     def _ask(self, ahead: int, grading: Grading | None) -> None:
         """See to it that every pool has so many unrolls to do, or waiting."""
         for member in self.members:
             handle = member.handle if member.handle is not None else self._start(member)
             for _ in range(ahead - sum(order.ticket.pool == member.number for order in self._in_flight.values())):
                 ticket = Ticket(member.number, member.incarnation, member.asked)
-                order = Order(ticket, self._weights.version, grading)
+                order = Order(ticket, self._weights.version, grading, self.forgotten)
                 rest = self._weights.rest if member.rest != self._weights.version else None
                 vision = self._weights.vision if member.vision != self._weights.vision_version else None
                 self._in_flight[handle.unroll.remote(order, rest, vision)] = order

@@ -42,6 +42,8 @@ class Order:
     """Of the weights, in updates of the learner."""
     grading: Grading | None
     """How productions are graded; none: the task's own reward."""
+    forgotten: int = 0
+    """How often lanes were to forget so far."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,7 @@ class Pool:
         here = replace(config, learning=replace(config.learning, device="cpu"))
         self.actor = build_actor(here, stream_name(number, incarnation))
         self.next = Ticket(number, incarnation, 0)
+        self.forgotten = 0
 
     def unroll(self, order: Order, rest: Arrays | None, vision: Arrays | None) -> Delivery:
         """Act with these weights; None: with those that the pool has."""
@@ -78,6 +81,9 @@ class Pool:
         self.next = replace(self.next, number=self.next.number + 1)
         start, trials = perf_counter(), self.actor.laboratory.trials
         self._take_in(rest, vision)
+        if order.forgotten > self.forgotten:
+            self.actor.forget()
+        self.forgotten = order.forgotten
         trials.grading = order.grading
         packed = pack(self.actor.unroll())
         whole, real = trials.take_rows()

@@ -17,6 +17,10 @@ class Source(Protocol):
         """The next unroll to learn from, with productions graded like this."""
         ...
 
+    def forget(self) -> None:
+        """Let every lane go on from the state that episodes begin with."""
+        ...
+
     def take_trials(self) -> pl.DataFrame:
         """The trials in the unrolls since the last call."""
         ...
@@ -45,6 +49,9 @@ class OwnLanes:
     def unroll(self, grading: Grading | None) -> Unroll:
         self.actor.laboratory.trials.grading = grading
         return self.actor.unroll()
+
+    def forget(self) -> None:
+        self.actor.forget()
 
     def take_trials(self) -> pl.DataFrame:
         return take_trials(self.actor.laboratory.trials)

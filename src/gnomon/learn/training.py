@@ -104,6 +104,7 @@ class Trainer:
         if self.backtracking is not None:
             if self.backtracking.after_round(self.rounds, self.success, self.best):
                 self.success = self.best
+                self.source.forget()  # what lanes remember is of the weights that were lost
             metrics["backtracked"] = self.backtracking.times
         return metrics
 
