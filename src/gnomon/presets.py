@@ -14,10 +14,10 @@ from gnomon.learn.config import LearningConfig, RunConfig
 LAPTOP = RunConfig(task=PAPER, optics=OpticsConfig(gaze_step=60, gaze_limit=20.0), agent=AgentConfig(memory_span=200.0))
 
 # Without a memory the gaze is the clock, so it takes fine steps. Where it looks is told by small differences between
-# features: whitened weights see them. More entropy keeps it from settling on one answer before it has found the clock;
-# once it has, less makes the clock run evenly. Waiting must not cost anything, or short answers are all it learns. A
-# wide grade tells late answers from later ones: so it finds Go with steps this fine, and goes on to long intervals.
-# There are 94,000 things to see, so vision learns but twice.
+# features: whitened weights see them, and begin with no unit that answers to nothing. More entropy keeps it from
+# settling on one answer before it has found the clock; once it has, less makes the clock run evenly. Waiting must not
+# cost anything, or short answers are all it learns. A wide grade tells late answers from later ones: so it finds Go
+# with steps this fine, and goes on to long intervals. There are 94,000 things to see, so vision learns but twice.
 LAPTOP_FEEDFORWARD = replace(
     LAPTOP,
     optics=OpticsConfig(gaze_step=5, field_of_view=ENGINE_FIELD_OF_VIEW),
@@ -35,7 +35,7 @@ LAPTOP_FEEDFORWARD = replace(
         final_learning_rate=0.05,
         careful_learning_rate=1.0,
         mastery=0.42,
-        final_entropy_cost=0.0003,
+        final_entropy_cost=0.00003,
         polish_frames=30_000_000,
         grading=50.0,
         final_grading=15.0,
