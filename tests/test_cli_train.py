@@ -110,6 +110,8 @@ def test_probes_and_chosen_units(here: Path, capsys: Captured) -> None:
         (["train", "--learning.device", "cuda:7", *SMALL], "this machine has cpu"),
         (["train", "--learning.final-entropy-cost", "-0.01"], "at least 0"),
         (["train", "--frames", "-5"], "a limit must be above 0"),
+        (["train", "--name", "../mine"], "--name is '../mine'; a name has letters"),
+        (["train", "--name", ""], "--name is ''; a name has letters"),
         (["train", "--threads", "0"], "at least 1"),
         (["train", "--task.intervals", "50", "20"], "ascending"),
         (["train", "--optics.gaze-step", "1", "--optics.gaze-limit", "36"], "choose a larger gaze_step"),

@@ -46,8 +46,11 @@ LAPTOP_FEEDFORWARD = replace(
     ),
 )
 
-# Only vision and the heads of a frozen LSTM can learn, so its vision goes on.
-LAPTOP_FROZEN = replace(LAPTOP, learning=replace(LAPTOP.learning, vision_every=4, vision_frames=LAPTOP.learning.frames))
+# Only vision and the heads of a frozen LSTM can learn, so its vision goes on, with larger steps.
+LAPTOP_FROZEN = replace(
+    LAPTOP,
+    learning=replace(LAPTOP.learning, vision_every=4, vision_learning_rate=1e-3, vision_frames=LAPTOP.learning.frames),
+)
 
 LAPTOP_OF = {"feedforward": LAPTOP_FEEDFORWARD, "frozen_lstm": LAPTOP_FROZEN}
 

@@ -162,6 +162,7 @@ def train_run(
     options: Any, config: RunConfig, limits: Limits, acting: Callable[[Trainer], Source] | None, console: Console
 ) -> None:
     """Begin the run, or go on with it, until a limit is reached."""
+    from gnomon.learn.experiment import NAME, NAMES
     from gnomon.learn.learner import NotFiniteError
     from gnomon.learn.training import resume, start
 
@@ -175,7 +176,11 @@ def train_run(
             console.print(f"[yellow]{complaint}; going on from the checkpoint before it[/]")
         console.print(f"resuming {trainer.folder.path} at {trainer.frames:,} frames")
     else:
-        name = options.name or f"{config.task.name}-{config.agent.controller}-{config.seed}"
+        name = options.name
+        if name is None:
+            name = f"{config.task.name}-{config.agent.controller}-{config.seed}"
+        elif not NAME.fullmatch(name):
+            raise ValueError(f"--name is {name!r}; {NAMES}. --runs is the folder")
         trainer = start(config, options.runs / name, acting)
         console.print(f"training {name}: {config.agent.controller}, {config.agent.units} units, seed {config.seed}")
     rounds = trainer.rounds

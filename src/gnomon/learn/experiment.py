@@ -27,7 +27,8 @@ from gnomon.presets import preset
 
 PARTS = ("task", "optics", "learning")  # tables of settings; the agent's stand alone, as on the command line
 CHOICES = {"preset": "laptop", "task_name": PAPER.name}  # what the other defaults come from
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of a run, and of its folder
+NAMES = "a name has letters, digits, '_', '-' and '.' only, and begins with a letter or a digit"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def read_experiment(path: Path) -> list[Training]:
         name = own.pop("name", None)
         if not isinstance(name, str) or not NAME.fullmatch(name):
             problem = "has no name" if name is None else f"has the name {name!r}"
-            raise ValueError(f"{path}, run {number} {problem}; a name has letters, digits, '_', '-' and '.' only")
+            raise ValueError(f"{path}, run {number} {problem}; {NAMES}")
         try:
             trainings += expand(name, flat(shared) | flat(own))
         except ValueError as error:
