@@ -2,7 +2,8 @@
 
 A good solution is narrow, and may be lost within ten rounds (docs/training.md says why, and what else prevents it; this
 is the safety net). So snapshots of the learner are kept while the task
-is done about as well as ever, and the last but one is put back when success has fallen by too much.
+is done about as well as ever, and the last but one is put back when success has fallen by too much. The trainer then
+lets the lanes forget: what they remember may be a state in which the old weights never were.
 """
 
 from torch import Tensor
