@@ -3,9 +3,9 @@
 What vision makes of all observations has much in common and differs by little: their mean is longer than any spread
 around it, and much of where the eye looks is told by directions with a twentieth of the largest spread. Adam, which
 takes steps of like size along every weight, then hardly tells places apart, and every step moves all frames together.
-And a unit that is a relu of the features begins on the side of zero where their mean is: it answers to everything, or
-to nothing, and then never learns. So the controller's input weights W and bias b, whose output is W f + b for features
-f, learn as
+And many a unit that is a relu of the features begins on the side of zero where their mean is: it answers to
+everything, or to nothing, and then never learns. So the controller's input weights W and bias b, whose output is
+W f + b for features f, learn as
 
     W f + b = V g + c,    g = P' (f - mean),
 
