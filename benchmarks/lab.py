@@ -14,7 +14,7 @@ from rich.table import Table
 
 from gnomon.lab.laboratory import CLICK, MOVES, Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.subjects import RandomSubject
+from gnomon.subjects.scripted import RandomSubject
 from gnomon.lab.tasks import PAPER, TASKS
 
 LANES = (1, 64, 1024, 8192)

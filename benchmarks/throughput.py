@@ -22,9 +22,9 @@ from rich.table import Table
 from gnomon.agent.vision import Vision
 from gnomon.lab.optics import OpticsConfig
 from gnomon.learn.actor import Unroll
-from gnomon.learn.config import LearningConfig, RunConfig
-from gnomon.learn.memory import keep_freed_memory
-from gnomon.learn.training import Trainer
+from gnomon.config import LearningConfig, RunConfig
+from gnomon.learn.malloc import keep_freed_memory
+from gnomon.learn.loop import Trainer
 from gnomon.presets import preset
 from gnomon.records.runs import RunFolder
 

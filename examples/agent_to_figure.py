@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 from gnomon.analysis.performance import production
-from gnomon.learn.agents import load_agent
-from gnomon.learn.evaluation import evaluate
+from gnomon.published.agents import load_agent
+from gnomon.subjects.evaluation import evaluate
 from gnomon.report.figures.performance import draw_histograms, draw_production
 from gnomon.report.figures.style import panels, save, styled
 

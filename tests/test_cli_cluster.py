@@ -11,8 +11,8 @@ from commands_typed import FRAMES, SMALL, Captured, complaint
 from small_experiment import write_experiment
 from small_run import FRAMES_PER_ROUND
 
+from gnomon.cluster.start import HOW_TO_INSTALL
 from gnomon.learn import cluster_start
-from gnomon.learn.cluster_start import HOW_TO_INSTALL
 from gnomon.records.runs import RunFolder
 
 

@@ -11,7 +11,7 @@ from gnomon.cli import main
 from gnomon.commands import reproduce as reproduce_module
 from gnomon.commands import sweep as sweep_module
 from gnomon.learn import agents
-from gnomon.learn.training import start
+from gnomon.learn.loop import start
 from gnomon.records.runs import RunFolder
 from gnomon.report import gallery, participants, study
 

@@ -18,11 +18,11 @@ from gnomon.cli import main
 from gnomon.commands.sweep import progress_table
 from gnomon.learn import agents
 from gnomon.learn.checkpoint import newest_checkpoint
-from gnomon.learn.experiment import read_experiment
-from gnomon.learn.sweep import Sweeper, progress_file
-from gnomon.learn.training import Limits, start
+from gnomon.learn.loop import Limits, start
 from gnomon.records.runs import RunFolder, write_text
 from gnomon.records.trials import read_trials
+from gnomon.sweep.experiment import read_experiment
+from gnomon.sweep.sweeper import Sweeper, progress_file
 
 ROUNDS = 14
 FRAMES = ROUNDS * FRAMES_PER_ROUND

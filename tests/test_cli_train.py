@@ -10,8 +10,8 @@ from rich.console import Console
 
 from gnomon.agent.controllers import CONTROLLERS
 from gnomon.commands.evaluate import print_scores
+from gnomon.config import read_config
 from gnomon.lab.tasks import PSYCHLAB, TASKS, ReadySetGo
-from gnomon.learn.config import read_config
 from gnomon.presets import PRESETS
 from gnomon.records.recordings import read_recording
 from gnomon.records.trials import read_trials

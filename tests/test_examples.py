@@ -13,8 +13,8 @@ from PIL import Image
 from small_run import CONFIG, FRAMES_PER_ROUND
 from torch import Tensor
 
-from gnomon.lab.subjects import PerfectSubject
-from gnomon.learn.training import Limits, start
+from gnomon.learn.loop import Limits, start
+from gnomon.subjects.scripted import PerfectSubject
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -43,7 +43,7 @@ def test_agent_to_figure_wants_a_published_agent_by_default(monkeypatch: pytest.
         asked.append(path)
         raise FileNotFoundError
 
-    monkeypatch.setattr("gnomon.learn.agents.load_agent", load_nothing)
+    monkeypatch.setattr("gnomon.published.agents.load_agent", load_nothing)
     monkeypatch.setattr(sys, "argv", ["kernel.py", "-f", "connection.json"])  # as in a notebook
     with pytest.raises(FileNotFoundError):
         exec((EXAMPLES / "agent_to_figure.py").read_text(encoding="utf-8"), {})

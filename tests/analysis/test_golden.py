@@ -24,9 +24,9 @@ from gnomon.analysis.results import from_json, to_json
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
 from gnomon.analysis.variants import Variants, variants
 from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.subjects import NoisySubject
 from gnomon.lab.tasks import PAPER
 from gnomon.records.trials import read_trials, schema, take_trials, write_trials
+from gnomon.subjects.scripted import NoisySubject
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 PROBED = replace(PAPER, probe_intervals=(5, 25, 55, 110, 120), probe_probability=0.3)

@@ -15,9 +15,9 @@ from gnomon.analysis.observer_fit import compare, fit
 from gnomon.analysis.performance import production
 from gnomon.analysis.scalar_variability import scalar_variability
 from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.subjects import BlindSubject, NoisySubject, PerfectSubject, RandomSubject, Subject
 from gnomon.lab.tasks import PAPER, Bisection, Task
 from gnomon.records.trials import take_trials
+from gnomon.subjects.scripted import BlindSubject, NoisySubject, PerfectSubject, RandomSubject, Subject
 
 BRISK = replace(PAPER, pause=1)  # the paper's task without its long pauses
 W_M, W_P = 0.1, 0.06  # of the noisy and of the Bayesian subject

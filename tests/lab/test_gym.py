@@ -14,9 +14,9 @@ from gymnasium.vector import AutoresetMode
 from gnomon.lab.gym import TimingEnv, TimingVectorEnv, laboratory_seed
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.subjects import PerfectSubject
 from gnomon.lab.tasks import PSYCHLAB, TASKS, ReadySetGo
 from gnomon.records.trials import schema, take_trials
+from gnomon.subjects.scripted import PerfectSubject
 
 IDS = [f"gnomon/{task.__name__}-v0" for task in TASKS.values()] + ["gnomon/ReadySetGoPsychlab-v0"]
 SMALL = {"retina": (8, 8)}

@@ -12,9 +12,9 @@ from wandering import WanderingSubject
 
 from gnomon.lab.laboratory import CLICK, MOVES, Frame, Laboratory, distinct_drawings
 from gnomon.lab.optics import START_YAW, OpticsConfig
-from gnomon.lab.subjects import PerfectSubject
 from gnomon.lab.tasks import Bisection, CuedProduction, Discrimination, ReadySetGo, Task
 from gnomon.records.trials import take_trials
+from gnomon.subjects.scripted import PerfectSubject
 
 STAY, UP, LEFT = (list(MOVES).index(name) for name in ("stay", "up", "left"))
 LANES = 512

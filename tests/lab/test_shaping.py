@@ -6,10 +6,10 @@ from dataclasses import replace
 import polars as pl
 import pytest
 import torch
+from gnomon.lab.shaping import Grading
 
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.shaping import Grading
 from gnomon.lab.tasks import TASKS, ReadySetGo, Task
 from gnomon.records.trials import take_trials
 

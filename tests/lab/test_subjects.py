@@ -10,17 +10,6 @@ import torch
 
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.subjects import (
-    SUBJECTS,
-    BlindSubject,
-    NoisySubject,
-    PerfectSubject,
-    RandomSubject,
-    Steering,
-    Subject,
-    cheapest_move,
-    steps_to,
-)
 from gnomon.lab.tasks import (
     PAPER,
     PSYCHLAB,
@@ -32,6 +21,17 @@ from gnomon.lab.tasks import (
     Task,
 )
 from gnomon.records.trials import take_trials
+from gnomon.subjects.scripted import (
+    SUBJECTS,
+    BlindSubject,
+    NoisySubject,
+    PerfectSubject,
+    RandomSubject,
+    Steering,
+    Subject,
+    cheapest_move,
+    steps_to,
+)
 
 SHORT: dict[str, Any] = {"pause": 5, "trials_per_episode": 6}
 QUICK: dict[str, Any] = {**SHORT, "foreperiods": (8, 12), "timeout_factor": 20.0}

@@ -7,17 +7,17 @@ import polars as pl
 import pytest
 import torch
 import xarray as xr
+from gnomon.agent.eye import Eye
 from small_run import OPTICS, TASK, small_agent
 
 from gnomon.agent.agent import Agent
-from gnomon.agent.eye import Eye
 from gnomon.lab.laboratory import MOVES, Laboratory, distinct_drawings
 from gnomon.lab.tasks.base import CROSS, CROSS_CENTRE
 from gnomon.lab.tasks.ready_set_go import GO, GO_ON, READY_ON, SET_ON
 from gnomon.learn import evaluation
-from gnomon.learn.evaluation import COLLECT_FRAMES, Evaluation, evaluate
 from gnomon.records.recordings import read_recording, write_recording
 from gnomon.records.trials import schema
+from gnomon.subjects.evaluation import COLLECT_FRAMES, Evaluation, evaluate
 
 LANES, RECORDED, TRIALS = 12, 9, 90
 

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 import torch
+from gnomon.agent.eye import distinct_ids
 from small_run import LEARNING, small_actor
 from torch import Tensor, nn
 
 from gnomon.agent.agent import Agent
 from gnomon.agent.controllers import CONTROLLERS
-from gnomon.agent.eye import distinct_ids
+from gnomon.config import LearningConfig
 from gnomon.learn import learner as learner_module
 from gnomon.learn.actor import Actor, Unroll
-from gnomon.learn.config import LearningConfig
 from gnomon.learn.learner import FASTER, SLOWER, Learner, NotFiniteError
 from gnomon.learn.schedule import Rates, Standing, rates
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from gnomon.agent.agent import AgentConfig
+from gnomon.config import LearningConfig, RunConfig
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
-from gnomon.learn.config import LearningConfig, RunConfig
-from gnomon.learn.training import Trainer
+from gnomon.learn.loop import Trainer
 from gnomon.records.runs import RunFolder
 
 # One interval of 10 frames; a 13 x 13 lattice, on which Go is three steps up and one right of the cross.

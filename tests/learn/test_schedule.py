@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from gnomon.learn.config import LearningConfig
+from gnomon.config import LearningConfig
 from gnomon.learn.schedule import Standing, between, rates
 
 CONFIG = LearningConfig(

@@ -8,9 +8,9 @@ import pytest
 import torch
 
 from gnomon.lab.laboratory import CLICK, Laboratory
-from gnomon.lab.subjects import PerfectSubject
 from gnomon.lab.tasks import Bisection, CuedProduction, Discrimination, ReadySetGo, Task
 from gnomon.records.trials import FIXED, OUTCOMES, read_trials, schema, take_trials, write_trials
+from gnomon.subjects.scripted import PerfectSubject
 
 SHORT: dict[str, Any] = {"pause": 5, "trials_per_episode": 2}
 SHORT_TASKS: list[Task] = [

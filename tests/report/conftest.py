@@ -9,9 +9,9 @@ from gnomon.analysis.observer_fit import Comparison, ObserverFit, compare, fit
 from gnomon.analysis.performance import Production, production
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
 from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.subjects import NoisySubject
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.records.trials import take_trials
+from gnomon.subjects.scripted import NoisySubject
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,6 @@ from PIL import Image, ImageSequence
 
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.subjects import PerfectSubject
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.lab.view import MARGIN
 from gnomon.report import animation as animation_module
@@ -27,6 +26,7 @@ from gnomon.report.animation import (
     with_palette,
 )
 from gnomon.report.film import TrialFilm, record_trial
+from gnomon.subjects.scripted import PerfectSubject
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,6 @@ from PIL import Image
 
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.subjects import PerfectSubject, RandomSubject
 from gnomon.lab.tasks import TASKS, CuedProduction, Discrimination, ReadySetGo, Task
 from gnomon.report import film as film_module
 from gnomon.report.film import (
@@ -28,6 +27,7 @@ from gnomon.report.film import (
     record_trial,
     visible_spans,
 )
+from gnomon.subjects.scripted import PerfectSubject, RandomSubject
 
 
 def record(task: Task, seed: int = 3) -> TrialFilm:

@@ -16,10 +16,10 @@ from small_run import CONFIG, TASK
 
 from gnomon.analysis import observer_fit
 from gnomon.analysis.results import from_json
+from gnomon.config import RunConfig
 from gnomon.lab.tasks import PAPER, CuedProduction
 from gnomon.learn import evaluation
-from gnomon.learn.config import RunConfig
-from gnomon.learn.training import start
+from gnomon.learn.loop import start
 from gnomon.records.trials import read_trials, write_trials
 from gnomon.report import claims, gallery, study
 from gnomon.report.contents import contents, write_report

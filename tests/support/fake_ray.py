@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from small_run import CONFIG
 
-from gnomon.learn.cluster import Pools
-from gnomon.learn.cluster_pool import Order, Pool
-from gnomon.learn.cluster_start import Plan, Resources
-from gnomon.learn.config import RunConfig
-from gnomon.learn.training import Trainer
+from gnomon.cluster.pool import Order, Pool
+from gnomon.cluster.pools import Pools
+from gnomon.cluster.start import Plan, Resources
+from gnomon.config import RunConfig
+from gnomon.learn.loop import Trainer
 from gnomon.records.runs import RunFolder
 
 PLENTY = Resources(cpus=(64.0,), free=64.0, store=1e9)

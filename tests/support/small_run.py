@@ -4,15 +4,15 @@ import sys
 from pathlib import Path
 
 import torch
+from gnomon.agent.eye import Eye
 
 from gnomon.agent.agent import Agent, AgentConfig
-from gnomon.agent.eye import Eye
+from gnomon.config import LearningConfig, RunConfig
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn.actor import Actor
-from gnomon.learn.config import LearningConfig, RunConfig
-from gnomon.learn.training import Limits, resume, start
+from gnomon.learn.loop import Limits, resume, start
 
 # An 11 x 11 lattice on which a random gaze soon finds the cross; two trials end an episode, or four seconds.
 TASK = ReadySetGo(

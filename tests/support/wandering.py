@@ -4,7 +4,7 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.laboratory import CLICK, MOVES, Laboratory
-from gnomon.lab.subjects import Steering, Subject
+from gnomon.subjects.scripted import Steering, Subject
 
 UP = list(MOVES).index("up")
 

@@ -1,6 +1,5 @@
-"""The agent: vision, a controller, and two linear heads for the policy and the value."""
+"""The agent: vision, a controller, and two networks that read its output, for the policy and the value."""
 
-import math
 from dataclasses import dataclass
 
 from torch import Generator, Tensor, nn
@@ -21,19 +20,15 @@ class AgentConfig:
     """Size of the controller's output."""
     features: int = 256
     """Length of the embedding that vision hands to the controller."""
-    memory_span: float | None = None
-    """Frames: half the units of a gated controller start with memories of 1 to so many. None: a forget bias of 1 for
-    all, as in the original library, which is a memory of about 3 frames."""
+    value_units: int = 0
+    """Units of the hidden layer (ReLU) of the value network; 0: the value is linear in the controller's output."""
 
     def __post_init__(self) -> None:
-        kind = controller_class(self.controller)
-        kind.check_units(self.units)
-        if self.memory_span is not None and not kind.gated:
-            raise ValueError(f"memory_span is {self.memory_span}, but a {self.controller} controller has no gates")
-        if self.memory_span is not None and not 1 <= self.memory_span < math.inf:
-            raise ValueError(f"memory_span is {self.memory_span}; it must be at least 1 frame, or none")
+        controller_class(self.controller).check_units(self.units)
         if self.features < 1:
             raise ValueError(f"features is {self.features}; it must be at least 1")
+        if self.value_units < 0:
+            raise ValueError(f"value_units is {self.value_units}; it must be at least 0")
 
 
 @dataclass(frozen=True)
@@ -62,10 +57,8 @@ class Agent(nn.Module):
         self.config = config
         self.vision = Vision(retina, config.features, generator=generator)
         self.controller = build_controller(config.controller, config.features, config.units, generator)
-        if config.memory_span is not None:
-            self.controller.remember(config.memory_span, generator)
         self.policy = linear(self.controller.output_size, actions, generator)
-        self.value = linear(self.controller.output_size, 1, generator)
+        self.value = value_network(self.controller.output_size, config.value_units, generator)
 
     def initial_state(self, lanes: int) -> State:
         """The controller's state before the first frame of an episode."""
@@ -87,4 +80,15 @@ class Agent(nn.Module):
         return self._act(hidden, units), state
 
     def _act(self, hidden: Tensor, units: dict[str, Tensor]) -> Output:
-        return Output(self.policy(hidden), self.value(hidden).squeeze(-1), units, hidden)
+        return Output(self.policy(hidden), self.value_of(hidden), units, hidden)
+
+    def value_of(self, hidden: Tensor) -> Tensor:
+        """The value of controller outputs [..., U]: [...]."""
+        return self.value(hidden).squeeze(-1)
+
+
+def value_network(inputs: int, units: int, generator: Generator) -> nn.Module:
+    """Linear, or with one hidden layer of rectified units."""
+    if not units:
+        return linear(inputs, 1, generator)
+    return nn.Sequential(linear(inputs, units, generator), nn.ReLU(), linear(units, 1, generator))

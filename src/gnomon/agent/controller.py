@@ -22,7 +22,7 @@ class Controller(nn.Module, ABC):
     """The names under which units are recorded; with a memory, also the keys of the state."""
     recurrent: ClassVar[bool] = True
     gated: ClassVar[bool] = False
-    """Whether gates say what is remembered, so that `remember` is possible."""
+    """Whether gates say what is kept, so that `chrono_initialise` is possible."""
     drive_size: int
 
     def __init__(self, features: int, units: int, generator: Generator) -> None:
@@ -32,17 +32,20 @@ class Controller(nn.Module, ABC):
         self.features = features
         self.units = units
         self.output_size = units
-        self.begin_with({})
+        self.set_initial_state({})
 
     @classmethod
     def check_units(cls, units: int) -> None:
-        """Raise if a controller of this kind cannot have so many units."""
+        """Raise if a controller of this kind cannot have this number of units."""
         if units < 1:
             raise ValueError(f"units must be at least 1, got {units}")
 
-    def remember(self, frames: float, generator: Generator) -> None:
-        """Let the last half of the units start with memories of 1 to so many frames; the others stay as they are."""
-        raise ValueError("a controller without gates remembers for as long as its weights say")
+    def chrono_initialise(self, span: float, generator: Generator) -> None:
+        """Let the last half of the units start with time constants of 1 to `span` frames; the others stay as they are.
+
+        See `gnomon.learn.aids.chrono`.
+        """
+        raise ValueError("chrono initialisation is on, but this controller has no gates: leave the aid chrono out")
 
     @abstractmethod
     def drive(self, features: Tensor) -> Tensor:
@@ -58,7 +61,7 @@ class Controller(nn.Module, ABC):
         """How many units are recorded, under all names together."""
         return sum(tensor.numel() for tensor in self.initial_state(1).values()) or self.units
 
-    def begin_with(self, state: State) -> None:
+    def set_initial_state(self, state: State) -> None:
         """Let episodes begin with this state, without a leading axis of lanes; subclasses say with which at first."""
         self._state_names = tuple(state)
         for name, tensor in state.items():
@@ -66,19 +69,17 @@ class Controller(nn.Module, ABC):
 
     def initial_state(self, lanes: int) -> State:
         """The state before the first frame of an episode."""
-        return {
-            name: self.beginning(name).repeat(lanes, *[1] * self.beginning(name).dim()) for name in self._state_names
-        }
+        return {name: self.initial(name).repeat(lanes, *[1] * self.initial(name).dim()) for name in self._state_names}
 
-    def beginning(self, name: str) -> Tensor:
+    def initial(self, name: str) -> Tensor:
         """What an episode begins with in these units: [...]."""
         return self.get_buffer(f"begin_{name}")
 
     @torch.no_grad()
-    def settle(self, state: State, share: float) -> None:
-        """Move what episodes begin with by this share of the way to the mean of these lanes [B, ...]."""
+    def move_initial_state(self, state: State, share: float) -> None:
+        """Move the initial state by this share of the way to the mean of these lanes [B, ...]."""
         for name, tensor in state.items():
-            self.beginning(name).lerp_(tensor.mean(0), share)
+            self.initial(name).lerp_(tensor.mean(0), share)
 
     @abstractmethod
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
@@ -94,6 +95,6 @@ class Controller(nn.Module, ABC):
     def reset(self, state: State, first: Tensor) -> State:
         """The initial state in lanes where first [B] is true; the other lanes as they are."""
         return {
-            name: torch.where(first.view(-1, *[1] * (tensor.dim() - 1)), self.beginning(name), tensor)
+            name: torch.where(first.view(-1, *[1] * (tensor.dim() - 1)), self.initial(name), tensor)
             for name, tensor in state.items()
         }

@@ -7,7 +7,7 @@ from torch import Generator, Tensor, nn
 from gnomon.agent.controller import Controller, State
 from gnomon.agent.rmc import RelationalMemory
 from gnomon.agent.scans import gru_scan, lstm_scan, rnn_scan
-from gnomon.agent.weights import linear, remember_for, truncated_normal_
+from gnomon.agent.weights import chrono_biases, linear, truncated_normal_
 
 
 class Feedforward(Controller):
@@ -45,7 +45,7 @@ class RNN(Controller):
         self.drive_size = units
         self.input = linear(features, units, generator)
         self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, units), units, generator))
-        self.begin_with({"hidden": torch.zeros(units)})
+        self.set_initial_state({"hidden": torch.zeros(units)})
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
@@ -59,7 +59,7 @@ class RNN(Controller):
         return hidden, {"hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        hidden = rnn_scan(drive, first, state["hidden"], self.recurrent_weight, self.beginning("hidden"))
+        hidden = rnn_scan(drive, first, state["hidden"], self.recurrent_weight, self.initial("hidden"))
         return hidden, {"hidden": hidden[-1]}, {"hidden": hidden}
 
 
@@ -74,12 +74,12 @@ class GRU(Controller):
         self.drive_size = 3 * units
         self.input = linear(features, 3 * units, generator)
         self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, 3 * units), units, generator))
-        self.begin_with({"hidden": torch.zeros(units)})
+        self.set_initial_state({"hidden": torch.zeros(units)})
 
     @torch.no_grad()
-    def remember(self, frames: float, generator: Generator) -> None:
+    def chrono_initialise(self, span: float, generator: Generator) -> None:
         slow = self.units // 2
-        self.input.bias[2 * self.units - slow : 2 * self.units] = -remember_for(frames, slow, generator)
+        self.input.bias[2 * self.units - slow : 2 * self.units] = -chrono_biases(span, slow, generator)
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
@@ -98,7 +98,7 @@ class GRU(Controller):
         return hidden, {"hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        hidden = gru_scan(drive, first, state["hidden"], self.recurrent_weight, self.beginning("hidden"))
+        hidden = gru_scan(drive, first, state["hidden"], self.recurrent_weight, self.initial("hidden"))
         return hidden, {"hidden": hidden[-1]}, {"hidden": hidden}
 
 
@@ -118,11 +118,11 @@ class LSTM(Controller):
         self.bias = nn.Parameter(torch.zeros(4 * units))
         with torch.no_grad():
             self.bias[units : 2 * units] = 1.0  # remember, until taught to forget
-        self.begin_with({"cell": torch.zeros(units), "hidden": torch.zeros(units)})
+        self.set_initial_state({"cell": torch.zeros(units), "hidden": torch.zeros(units)})
 
     @torch.no_grad()
-    def remember(self, frames: float, generator: Generator) -> None:
-        forget = remember_for(frames, self.units // 2, generator)
+    def chrono_initialise(self, span: float, generator: Generator) -> None:
+        forget = chrono_biases(span, self.units // 2, generator)
         self.bias[self.units - len(forget) : self.units] = -forget  # take in as slowly as is forgotten
         self.bias[2 * self.units - len(forget) : 2 * self.units] = forget
 
@@ -140,7 +140,7 @@ class LSTM(Controller):
         return hidden, {"cell": cell, "hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        begin = (self.beginning("cell"), self.beginning("hidden"))
+        begin = (self.initial("cell"), self.initial("hidden"))
         cell, hidden = lstm_scan(drive, first, state["cell"], state["hidden"], self.recurrent_weight, *begin)
         return hidden, {"cell": cell[-1], "hidden": hidden[-1]}, {"cell": cell, "hidden": hidden}
 

@@ -4,7 +4,7 @@ import torch
 from torch import Generator, Tensor, nn
 
 from gnomon.agent.controller import Controller, State
-from gnomon.agent.weights import linear, remember_for
+from gnomon.agent.weights import chrono_biases, linear
 
 SLOTS = 4
 HEADS = 4
@@ -37,11 +37,11 @@ class RelationalMemory(Controller):
         with torch.no_grad():
             self.input_to_gates.bias[size:] = 1.0  # remember, until taught to forget
         # Distinct rows: with equal ones, attention could never tell the slots apart.
-        self.begin_with({"memory": torch.eye(SLOTS, size)})
+        self.set_initial_state({"memory": torch.eye(SLOTS, size)})
 
     @torch.no_grad()
-    def remember(self, frames: float, generator: Generator) -> None:
-        forget = remember_for(frames, self.size // 2, generator)
+    def chrono_initialise(self, span: float, generator: Generator) -> None:
+        forget = chrono_biases(span, self.size // 2, generator)
         self.input_to_gates.bias[self.size - len(forget) : self.size] = -forget  # take in as slowly as is forgotten
         self.input_to_gates.bias[2 * self.size - len(forget) :] = forget
 

@@ -25,12 +25,12 @@ def conv3x3(maps_in: int, maps_out: int, generator: Generator) -> nn.Conv2d:
     return _fill(nn.Conv2d(maps_in, maps_out, 3, padding=1, device="meta"), maps_in * 9, generator)
 
 
-def remember_for(frames: float, units: int, generator: Generator) -> Tensor:
-    """Biases [units] of a forget gate, so that units remember for 1 to so many frames, drawn uniformly.
+def chrono_biases(span: float, units: int, generator: Generator) -> Tensor:
+    """Biases [units] of a forget gate whose time constants are drawn uniformly from 1 to `span` frames.
 
     A unit whose forget gate is sigmoid(b) keeps 1/e of its value for about exp(b) frames (Tallec & Ollivier 2018).
     """
-    return (1 + (frames - 1) * torch.rand(units, generator=generator)).log()
+    return (1 + (span - 1) * torch.rand(units, generator=generator)).log()
 
 
 def _fill(layer: Layer, fan_in: int, generator: Generator) -> Layer:

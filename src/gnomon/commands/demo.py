@@ -29,9 +29,9 @@ class Demo:
 def demo(options: Demo) -> None:
     from rich.console import Console
 
-    from gnomon.lab.subjects import SUBJECTS
     from gnomon.lab.tasks import TASKS
     from gnomon.records.trials import write_trials
+    from gnomon.subjects.scripted import SUBJECTS
 
     console = Console(highlight=False, soft_wrap=True)
     check_seed(options.seed)
@@ -54,9 +54,9 @@ def demo(options: Demo) -> None:
 def run_session(subject_name: str, seed: int) -> pl.DataFrame:
     """The trial table of many subjects of one kind at the paper's Ready-Set-Go."""
     from gnomon.lab.laboratory import Laboratory
-    from gnomon.lab.subjects import SUBJECTS
     from gnomon.lab.tasks import PAPER
     from gnomon.records.trials import take_trials
+    from gnomon.subjects.scripted import SUBJECTS
 
     laboratory = Laboratory(PAPER, lanes=LANES, seed=seed)
     subject = SUBJECTS[subject_name](laboratory, seed)

@@ -51,12 +51,12 @@ def evaluate(options: Evaluate) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     from gnomon.commands.show import writable_folder
-    from gnomon.learn.agents import load_agent
-    from gnomon.learn.evaluation import evaluate as evaluate_agent
-    from gnomon.learn.memory import keep_freed_memory
+    from gnomon.learn.malloc import keep_freed_memory
+    from gnomon.published.agents import load_agent
     from gnomon.records.recordings import write_recording
     from gnomon.records.runs import write_text
     from gnomon.records.trials import write_trials
+    from gnomon.subjects.evaluation import evaluate as evaluate_agent
 
     for name, least in (("trials", 1), ("record_lanes", 0)):
         if getattr(options, name) < least:
@@ -97,7 +97,7 @@ def evaluate(options: Evaluate) -> None:
 
 def default_folder(path: Path) -> Path:
     """Where results go: into the run's own folder; a published agent's is left alone."""
-    from gnomon.learn.agents import find_agent, is_published
+    from gnomon.published.agents import find_agent, is_published
 
     folder = find_agent(path)
     return Path("out") / folder.resolve().name if is_published(folder) else folder / "evaluation"

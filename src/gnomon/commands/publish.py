@@ -20,7 +20,7 @@ class Publish:
 def publish(options: Publish) -> None:
     from rich.console import Console
 
-    from gnomon.learn.agents import publish_agent
+    from gnomon.published.agents import publish_agent
 
     console = Console(highlight=False, soft_wrap=True)
     out = options.out or Path("agents") / options.run.resolve().name

@@ -48,7 +48,7 @@ def write(runs: tuple[str, ...], out: Path, trials: int, seed: int, live: Path |
     import torch
     from rich.console import Console
 
-    from gnomon.learn.memory import keep_freed_memory
+    from gnomon.learn.malloc import keep_freed_memory
     from gnomon.report.contents import write_report
 
     torch.set_num_threads(1)  # the steps are small, and one thread gives the same numbers whatever the machine

@@ -33,8 +33,8 @@ class Reproduce:
 
 def reproduce(options: Reproduce) -> None:
     from gnomon.commands.sweep import Sweep, sweep
-    from gnomon.learn.experiment import read_experiment
     from gnomon.report.participants import shipped
+    from gnomon.sweep.experiment import read_experiment
 
     words = ["gnomon", "reproduce", *shared_words(options.out, options.trials, options.seed, options.live)]
     if options.train:

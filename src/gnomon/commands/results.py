@@ -42,7 +42,7 @@ def results(options: Results) -> None:
 def row(agent: "Participant") -> list[str]:
     """One agent's cells, from the trial table that its evaluation wrote."""
     from gnomon.analysis.performance import production
-    from gnomon.learn.agents import TRIALS
+    from gnomon.published.agents import TRIALS
     from gnomon.records.trials import read_trials
 
     if agent.path is None:

@@ -34,9 +34,9 @@ def show(options: Show) -> None:
 def write_films(options: Show) -> list[str]:
     """Record a trial and write its two films; what to tell the user about them, line by line."""
     from gnomon.lab.laboratory import Laboratory
-    from gnomon.lab.subjects import SUBJECTS
     from gnomon.report.animation import animation
     from gnomon.report.film import film_strip, record_trial
+    from gnomon.subjects.scripted import SUBJECTS
 
     task = build_task(options.task, options.setting)
     subject = SUBJECTS[choose("subject", options.subject, SUBJECTS)]

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from rich.live import Live
     from rich.table import Table
 
-    from gnomon.learn.experiment import Training
-    from gnomon.learn.sweep import Job, Sweeper
+    from gnomon.sweep.experiment import Training
+    from gnomon.sweep.sweeper import Job, Sweeper
 
 VIEW_SECONDS = 1.0  # between two looks at all runs
 LINE_SECONDS = 60.0  # between two lines where there is no terminal
@@ -50,7 +50,7 @@ class Sweep:
 def sweep(options: Sweep) -> None:
     from rich.console import Console
 
-    from gnomon.learn.experiment import read_experiment
+    from gnomon.sweep.experiment import read_experiment
 
     runs = options.runs or Path("runs") / options.experiment.stem
     trainings = read_experiment(options.experiment)
@@ -67,15 +67,15 @@ def sweep(options: Sweep) -> None:
 @contextmanager
 def chosen_sweeper(options: Sweep, trainings: Sequence[Training], runs: Path) -> Iterator[Sweeper]:
     """A sweeper for this machine, or for the cluster that is asked for."""
-    from gnomon.learn.sweep import Sweeper
+    from gnomon.sweep.sweeper import Sweeper
 
     threads = options.threads_per_job
     if options.cluster is None:
         jobs = max(1, cores() // max(1, threads)) if options.jobs is None else options.jobs
         yield Sweeper(trainings, runs, jobs=jobs, threads=threads)
         return
-    from gnomon.learn.cluster_start import joined
-    from gnomon.learn.cluster_sweep import ClusterSweeper, jobs_on
+    from gnomon.cluster.start import joined
+    from gnomon.cluster.sweep import ClusterSweeper, jobs_on
 
     with joined(cluster_address(options.cluster), cores()) as resources:
         yield ClusterSweeper(trainings, runs, jobs=jobs_on(resources, options.jobs, threads), threads=threads)

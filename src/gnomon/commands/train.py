@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
-    from gnomon.learn.config import RunConfig
+    from gnomon.config import RunConfig
+    from gnomon.learn.loop import Limits, Trainer
     from gnomon.learn.source import Source
-    from gnomon.learn.training import Limits, Trainer
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def cores() -> int:
 
 def run_config(options: Any) -> RunConfig:
     """The config that the command line describes."""
-    from gnomon.learn.config import RunConfig
+    from gnomon.config import RunConfig
 
     if options.task.name != options.task_name:
         raise ValueError(f"--task-name is {options.task_name}, but the settings are those of {options.task.name}")
@@ -111,8 +111,8 @@ def train(options: Any) -> None:
     import torch
     from rich.console import Console
 
-    from gnomon.learn.memory import keep_freed_memory
-    from gnomon.learn.training import Limits
+    from gnomon.learn.loop import Limits
+    from gnomon.learn.malloc import keep_freed_memory
     from gnomon.records.runs import RunFolder
 
     console = Console(highlight=False, soft_wrap=True)
@@ -141,11 +141,11 @@ def who_acts(options: Train, console: Console) -> Iterator[Callable[[Trainer], S
                 raise ValueError(f"--{name.replace('_', '-')} is for runs on a cluster; give --cluster, too")
         yield None
         return
-    from gnomon.learn.cluster_start import joined, make_plan
+    from gnomon.cluster.start import joined, make_plan
 
     with joined(cluster_address(options.cluster), cores()) as resources:
         plan = make_plan(resources, options.pools, options.pool_cpus, options.ahead)
-        from gnomon.learn.cluster import Pools
+        from gnomon.cluster.pools import Pools
 
         console.print(f"cluster with {resources}: {plan.pools} pools of {plan.cpus} CPU, {plan.ahead} unrolls ahead")
         yield lambda trainer: Pools(trainer, plan, resources)
@@ -162,9 +162,9 @@ def train_run(
     options: Any, config: RunConfig, limits: Limits, acting: Callable[[Trainer], Source] | None, console: Console
 ) -> None:
     """Begin the run, or go on with it, until a limit is reached."""
-    from gnomon.learn.experiment import NAME, NAMES
     from gnomon.learn.learner import NotFiniteError
-    from gnomon.learn.training import resume, start
+    from gnomon.learn.loop import resume, start
+    from gnomon.sweep.experiment import NAME, NAMES
 
     if options.resume is not None:
         if config != chosen_preset([]) or options.name is not None:

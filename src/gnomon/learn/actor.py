@@ -1,96 +1,29 @@
-"""Actors: lanes of the laboratory, acting with the weights they have, and the unrolls they send to the learner."""
+"""Actors: an agent in every lane of a laboratory, acting with the weights it has, and the unrolls it sends on."""
 
-from dataclasses import dataclass, fields
-from typing import Self
+from itertools import islice
 
 import torch
 from torch import Tensor
 
 from gnomon.agent.agent import Agent
-from gnomon.agent.controller import State
-from gnomon.agent.eye import Eye
+from gnomon.agent.feature_cache import FeatureCache
 from gnomon.lab.laboratory import Laboratory
-
-
-@dataclass(frozen=True)
-class Unroll:
-    """What B lanes did in T frames. Observations are ids, never pixels: a few KB a lane.
-
-    Frame T, the last, is only looked at: its value bootstraps the return. The next unroll begins with it.
-    """
-
-    ids: Tensor  # int32 [T + 1, B] observation ids
-    first: Tensor  # bool [T + 1, B] the frame is the first of an episode
-    action: Tensor  # int64 [T, B]
-    log_prob: Tensor  # float [T, B] of that action when it was taken
-    reward: Tensor  # float [T, B] that followed it
-    end: Tensor  # bool [T, B] the episode ended with it
-    since: Tensor  # int16 [T + 1, B, M] what `Trials.since` says at each frame; it is not seen by the agent
-    state: State  # [B, ...] of the controller before frame 0
-
-    @property
-    def lanes(self) -> int:
-        return self.ids.shape[1]
-
-    @property
-    def idle(self) -> Tensor:
-        """Whether no trial runs at frame 0: bool [B]."""
-        return self.since[0, :, 0] < 0
-
-    @property
-    def frames(self) -> int:
-        return self.action.numel()
-
-    def select(self, lanes: Tensor) -> Self:
-        """The unrolls of these lanes (int [n])."""
-        return self.from_tensors(
-            {name: tensor[:, lanes] if lanes_axis(name) else tensor[lanes] for name, tensor in self.tensors().items()}
-        )
-
-    @classmethod
-    def join(cls, unrolls: list[Self]) -> Self:
-        """Unrolls side by side."""
-        parts = [unroll.tensors() for unroll in unrolls]
-        return cls.from_tensors(
-            {name: torch.cat([part[name] for part in parts], lanes_axis(name)) for name in parts[0]}
-        )
-
-    def tensors(self) -> dict[str, Tensor]:
-        """Everything in one flat dict, for saving or sending."""
-        own = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "state"}
-        return own | {f"state.{name}": tensor for name, tensor in self.state.items()}
-
-    @classmethod
-    def from_tensors(cls, tensors: dict[str, Tensor]) -> Self:
-        state = {n.removeprefix("state."): t for n, t in tensors.items() if n.startswith("state.")}
-        return cls(state=state, **{name: t for name, t in tensors.items() if not name.startswith("state.")})
-
-    def to(self, device: torch.device | str) -> Self:
-        return self.from_tensors({name: tensor.to(device) for name, tensor in self.tensors().items()})
-
-
-def lanes_axis(name: str) -> int:
-    """Which axis of an unroll's tensor of this name the lanes are."""
-    return 0 if name.startswith("state.") else 1
+from gnomon.learn.checkpoint import nest, unnest
+from gnomon.learn.unroll import Unroll
+from gnomon.subjects.agent import AgentSubject
+from gnomon.subjects.subject import frames
 
 
 class Actor:
-    """Runs one agent in every lane of a laboratory. Actions are sampled from the policy."""
+    """Runs one agent in every lane of a laboratory, and keeps what it did as unrolls."""
 
     def __init__(
-        self,
-        laboratory: Laboratory,
-        agent: Agent,
-        eye: Eye,
-        generator: torch.Generator,
-        *,
-        length: int,
+        self, laboratory: Laboratory, agent: Agent, cache: FeatureCache, generator: torch.Generator, *, length: int
     ) -> None:
         """length: frames of an unroll. The generator draws the actions."""
-        self.laboratory, self.agent, self.eye = laboratory, agent, eye
+        self.laboratory, self.agent, self.cache = laboratory, agent, cache
         self.generator, self.length = generator, length
-        self.forget()
-        self.first = torch.ones(laboratory.lanes, dtype=torch.bool, device=laboratory.device)
+        self.subject = AgentSubject(laboratory, agent, generator, cache)
 
     @torch.no_grad()
     def unroll(self) -> Unroll:
@@ -100,46 +33,33 @@ class Actor:
         first = torch.empty(T + 1, B, dtype=torch.bool, device=lab.device)
         action = torch.empty(T, B, dtype=torch.int64, device=lab.device)
         log_prob, reward = (torch.empty(T, B, device=lab.device) for _ in range(2))
-        end = torch.empty(T, B, dtype=torch.bool, device=lab.device)
+        t_s, t_p = (torch.empty(T, B, dtype=torch.int16, device=lab.device) for _ in range(2))
         since = torch.empty(T + 1, *lab.trials.since().shape, dtype=torch.int16, device=lab.device)
-        state_before = self.state
-        observation = lab.observation
-        for t in range(T):
-            ids[t], first[t], since[t] = observation, self.first, lab.trials.since()
-            output, self.state = self.agent.step(self.eye.look(observation), self.first, self.state)
-            log_policy = output.logits.log_softmax(1)
-            action[t] = sample(log_policy.exp(), self.generator)
-            log_prob[t] = log_policy.gather(1, action[t].unsqueeze(1)).squeeze(1)
-            frame = lab.step(action[t])
-            reward[t], end[t] = frame.reward, frame.episode_end
-            observation, self.first = frame.observation, frame.episode_end
-        ids[T], first[T], since[T] = observation, self.first, lab.trials.since()
-        return Unroll(ids, first, action, log_prob, reward, end, since, state_before)
+        state_before = self.subject.state
+        ids[0], first[0], since[0] = lab.observation, self.subject.first, lab.trials.since()
+        for t, moment in enumerate(islice(frames(lab, self.subject), T)):
+            decision, frame = moment.decision, moment.frame
+            action[t], log_prob[t], reward[t] = decision.action, decision.log_prob, frame.reward
+            t_s[t], t_p[t] = frame.sample_interval, frame.production_interval
+            ids[t + 1], first[t + 1], since[t + 1] = frame.observation, frame.episode_end, lab.trials.since()
+        return Unroll(ids, first, action, log_prob, reward, first[1:].clone(), t_s, t_p, since, state_before)
 
-    def forget(self) -> None:
-        """Let every lane go on from the state that episodes begin with."""
-        self.state = self.agent.initial_state(self.laboratory.lanes)
+    def restart(self) -> None:
+        """Put every lane into the initial state."""
+        self.subject.restart()
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Recurrent states, generator, eye and laboratory: all that the coming unrolls depend on, but the weights.
+        """States, generator, cache and laboratory: all that the coming unrolls depend on, but the weights.
 
         The agent's weights must be loaded before these are.
         """
-        own = {"first": self.first, "generator": self.generator.get_state()}
-        own |= {f"state.{name}": tensor for name, tensor in self.state.items()}
-        own |= {f"eye.{name}": tensor for name, tensor in self.eye.state_dict().items()}
-        return own | {f"lab.{name}": tensor for name, tensor in self.laboratory.state_dict().items()}
+        own = {"first": self.subject.first, "generator": self.generator.get_state()}
+        own |= nest("state", self.subject.state) | nest("cache", self.cache.state_dict())
+        return own | nest("lab", self.laboratory.state_dict())
 
     def load_state_dict(self, saved: dict[str, Tensor]) -> None:
-        self.first = saved["first"].to(self.first)
+        self.subject.first = saved["first"].to(self.subject.first)
         self.generator.set_state(saved["generator"].cpu())
-        self.state = {name: saved[f"state.{name}"].to(tensor) for name, tensor in self.state.items()}
-        lab = {name.removeprefix("lab."): tensor for name, tensor in saved.items() if name.startswith("lab.")}
-        self.laboratory.load_state_dict(lab)
-        self.eye.load_state_dict({"known": saved["eye.known"]})
-
-
-def sample(probabilities: Tensor, generator: torch.Generator) -> Tensor:
-    """One action for each lane: probabilities [B, A] -> int64 [B]. The first of A exponential clocks to ring."""
-    clocks = torch.empty_like(probabilities).exponential_(generator=generator)
-    return probabilities.div(clocks).argmax(1)
+        self.subject.state = {n: saved[f"state.{n}"].to(tensor) for n, tensor in self.subject.state.items()}
+        self.laboratory.load_state_dict(unnest("lab", saved))
+        self.cache.load_state_dict(unnest("cache", saved))

@@ -5,20 +5,20 @@ from typing import Protocol
 import polars as pl
 from torch import Tensor
 
-from gnomon.lab.shaping import Grading
-from gnomon.learn.actor import Actor, Unroll
+from gnomon.learn.actor import Actor
+from gnomon.learn.unroll import Unroll
 from gnomon.records.trials import take_trials
 
 
 class Source(Protocol):
-    """Where unrolls come from: the lanes of this process, or the pools of a cluster (`gnomon.learn.cluster`)."""
+    """Where unrolls come from: the lanes of this process, or the pools of a cluster (`gnomon.cluster.pools`)."""
 
-    def unroll(self, grading: Grading | None) -> Unroll:
-        """The next unroll to learn from, with productions graded like this."""
+    def unroll(self) -> Unroll:
+        """The next unroll to learn from."""
         ...
 
-    def forget(self) -> None:
-        """Let every lane go on from the state that episodes begin with."""
+    def restart(self) -> None:
+        """Put every lane into the initial state."""
         ...
 
     def take_trials(self) -> pl.DataFrame:
@@ -46,12 +46,11 @@ class OwnLanes:
     def __init__(self, actor: Actor) -> None:
         self.actor = actor
 
-    def unroll(self, grading: Grading | None) -> Unroll:
-        self.actor.laboratory.trials.grading = grading
+    def unroll(self) -> Unroll:
         return self.actor.unroll()
 
-    def forget(self) -> None:
-        self.actor.forget()
+    def restart(self) -> None:
+        self.actor.restart()
 
     def take_trials(self) -> pl.DataFrame:
         return take_trials(self.actor.laboratory.trials)

@@ -27,12 +27,12 @@ def vtrace(
     r_t: Tensor,
     values: Tensor,
     bootstrap_value: Tensor,
-    horizon: int | None = None,
+    horizon: int = 0,
 ) -> VTrace:
     """V-trace targets with rho and c clipped at 1.
 
     log_rhos [T, B]: log of target over behaviour probability of the action taken; bootstrap_value [B]: V of
-    the state after the last step. With a `horizon`, each chunk of that many steps stands alone, bootstrapped
+    the state after the last step. With a `horizon` above 0, each chunk of that many steps stands alone, bootstrapped
     with V of the state after it; the last chunk is shorter if T is not a multiple.
     """
     steps = len(values)
@@ -57,13 +57,11 @@ def vtrace(
     return VTrace(values + errors, advantages)
 
 
-def chunk_length(steps: int, horizon: int | None) -> int:
-    """How many steps a V-trace sees: the whole unroll, or at most `horizon` of them."""
-    if horizon is None:
-        return steps
-    if horizon < 1:
-        raise ValueError(f"horizon must be at least 1 step, or None for the whole unroll; got {horizon}")
-    return min(horizon, steps)
+def chunk_length(steps: int, horizon: int) -> int:
+    """How many steps a V-trace sees: the whole unroll (horizon 0), or at most `horizon` of them."""
+    if horizon < 0:
+        raise ValueError(f"horizon is {horizon}; it must be at least 1 step, or 0 for the whole unroll")
+    return min(horizon, steps) if horizon else steps
 
 
 def _by_step(sequence: Tensor, chunk: int) -> tuple[Tensor, ...]:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from gnomon.learn.experiment import settings_of
 from gnomon.records.runs import versions
 from gnomon.report import inside, sections, variability
 from gnomon.report.claims import LEARNED, Claim, claims, grows, learned, slopes
@@ -15,6 +14,7 @@ from gnomon.report.participants import Family, participants
 from gnomon.report.stages import Stages
 from gnomon.report.study import LEAST_TRIALS, Study, run_study
 from gnomon.report.wording import count, listed, mean, number, over_seeds, sentence, share, shares_over_seeds
+from gnomon.sweep.experiment import settings_of
 
 PAPER_TITLE = "Interval timing in deep reinforcement learning agents"
 PAPER_SEEDS = 15

@@ -26,15 +26,15 @@ from gnomon.analysis.results import from_json, to_json
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
 from gnomon.analysis.units import DEFAULT_UNITS, Population, population
 from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.subjects import SUBJECTS
 from gnomon.lab.tasks import ReadySetGo
-from gnomon.learn.agents import load_agent
-from gnomon.learn.evaluation import COLLECT_FRAMES, FRAMES_PER_TRIAL, evaluate, finished, first_trials
+from gnomon.published.agents import load_agent
 from gnomon.records.recordings import read_recording, write_recording
 from gnomon.records.runs import write_text
 from gnomon.records.trials import read_trials, take_trials, write_trials
 from gnomon.report.participants import Family, Participant, chiefs, families
 from gnomon.report.stages import Stages, code, fingerprint
+from gnomon.subjects.evaluation import COLLECT_FRAMES, FRAMES_PER_TRIAL, evaluate, finished, first_trials
+from gnomon.subjects.scripted import SUBJECTS
 
 Result = TypeVar("Result")
 

@@ -1,0 +1,180 @@
+"""Never look twice: vision runs on distinct observations, and the result is gathered for every frame.
+
+An observation is an integer id, and what the agent makes of it by itself depends on nothing else. A batch of thousands
+of frames holds a few hundred distinct ids, so this is where most of the speed comes from. A `FeatureCache` keeps what
+it has computed for as long as the weights stay the same, which it notices by itself; `backpropagate_into_vision` passes
+gradients back.
+"""
+
+from collections.abc import Callable, Iterable
+
+import torch
+from torch import Tensor
+
+from gnomon.agent.agent import Agent
+
+Render = Callable[[Tensor], Tensor]
+"""Observation ids [N] -> uint8 pixels [N, H, W, 3]."""
+
+# Pixels that vision sees at once: 256 frames of 32 x 32. Larger chunks are no faster and need more memory.
+CHUNK_PIXELS = 2**18
+LARGEST_TABLE = 8.0  # GB
+SMALL_TABLE = 8_192  # observations: up to this number the drive of all is computed at once, beyond only where needed
+
+
+class FeatureCache:
+    """Tables of the features and the drive of each observation, filled on first sight.
+
+    Features are valid for one version of vision's weights, the drive for one of vision's and the controller's. A
+    version is torch's own count of the changes made to a tensor in place; every optimiser step and every load counts.
+    """
+
+    def __init__(self, agent: Agent, render: Render, observations: int, drawings: int = 1) -> None:
+        """observations: how many ids there are, the same number for each of the drawings, one after the other."""
+        if observations < 1:
+            raise ValueError(f"observations must be at least 1, got {observations}")
+        self.agent, self.render, self.observations, self.drawings = agent, render, observations, drawings
+        self._vision, self._controller = list(agent.vision.parameters()), list(agent.controller.parameters())
+        weight = agent.policy.weight
+        needed = observations * (agent.config.features + agent.controller.drive_size) * weight.element_size() / 2**30
+        if needed > LARGEST_TABLE:
+            raise ValueError(
+                f"the features of {observations:,} observations would take {needed:.0f} GB, more than "
+                f"{LARGEST_TABLE:.0f}; choose a larger gaze_step or a smaller gaze_limit"
+            )
+        self._features = weight.new_empty(observations, agent.config.features)
+        self._drive = weight.new_empty(observations, agent.controller.drive_size)
+        self._known = torch.zeros(observations, dtype=torch.bool, device=weight.device)  # features are valid
+        self._driven = torch.zeros_like(self._known)  # the drive is valid
+        self._looked_at = torch.zeros_like(self._known)  # by actors, since the table was last filled in one go
+        self._versions = self._present_versions()
+        self._stale = True  # the next look fills the table in one go
+        self._portions = 0  # in which the table has been filled since vision changed
+
+    @torch.no_grad()
+    def look(self, ids: Tensor) -> Tensor:
+        """The drive of observations, for acting: ids [B] -> [B, D], without gradient."""
+        self._synchronise()
+        if self._stale:
+            self._fill()
+        self._looked_at[ids] = True
+        if not self._driven[ids].all():
+            self._see(ids)
+            if self.observations <= SMALL_TABLE:
+                fresh = (self._known & ~self._driven).nonzero().squeeze(1)
+            else:
+                fresh = ids[~self._driven[ids]].unique()
+            self._drive[fresh] = self.agent.controller.drive(self._features[fresh])
+            self._driven[fresh] = True
+        return self._drive[ids]
+
+    @torch.no_grad()
+    def features(self, ids: Tensor) -> Tensor:
+        """What vision makes of observations: ids [N] -> [N, F], without gradient."""
+        self._synchronise()
+        self._see(ids)
+        return self._features[ids]
+
+    @torch.no_grad()
+    def sample(self, most: int) -> Tensor:
+        """Features of observations spread evenly over all there are, [N, F]; the table stays as it is."""
+        ids = torch.arange(min(most, self.observations), device=self._known.device)
+        return run_vision(self.agent, self.render, ids * self.observations // len(ids))
+
+    @torch.no_grad()
+    def look_ahead(self) -> None:
+        """Fill the table with every observation of the drawings seen so far, for vision that will not change.
+
+        Many drawings of a task never show, and a fine gaze has tens of thousands of observations of each.
+        """
+        self._synchronise()
+        known = (self._known | self._looked_at).view(self.drawings, -1)
+        expected = known.any(1, keepdim=True).expand_as(known).flatten()
+        if not torch.equal(self._known, expected):
+            self._looked_at = expected
+            self._clear()
+            self._fill()
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Which observations the next look fills the table with.
+
+        A table filled in other portions may differ in its last bits. So one that was filled in several is emptied, to
+        be filled in one go by the run that goes on as well as by one that resumes.
+        """
+        self._synchronise()
+        if not self._stale and self._portions > 1:
+            self._looked_at |= self._known
+            self._clear()
+        expected = self._looked_at if self._stale else self._known
+        return {"expected": expected.clone()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        self._looked_at = state["expected"].to(self._known)
+        self._versions = self._present_versions()
+        self._clear()
+
+    def _present_versions(self) -> tuple[int, int]:
+        return changes(self._vision), changes(self._controller)
+
+    def _synchronise(self) -> None:
+        """Drop what other weights made."""
+        vision, controller = self._present_versions()
+        if vision != self._versions[0]:
+            self._clear()
+        elif controller != self._versions[1]:
+            self._driven.zero_()
+        self._versions = vision, controller
+
+    def _clear(self) -> None:
+        self._known.zero_()
+        self._driven.zero_()
+        self._stale, self._portions = True, 0
+
+    def _fill(self) -> None:
+        """See at once what actors looked at before: they will again, and one large batch is faster than many."""
+        expected, self._looked_at = self._looked_at, torch.zeros_like(self._looked_at)
+        self._stale = False
+        self._see(expected.nonzero().squeeze(1))
+
+    def _see(self, ids: Tensor) -> None:
+        unknown = ids[~self._known[ids]]
+        if len(unknown):
+            unknown = unknown.unique()
+            self._features[unknown] = run_vision(self.agent, self.render, unknown)
+            self._known[unknown] = True
+            self._portions += 1
+
+
+def changes(tensors: Iterable[Tensor]) -> int:
+    """How often these tensors have been changed in place, in all."""
+    return sum(tensor._version for tensor in tensors)
+
+
+def run_vision(agent: Agent, render: Render, ids: Tensor) -> Tensor:
+    """What vision makes of observations: ids [N] -> [N, F]."""
+    return torch.cat([agent.vision(padded(render(chunk)))[: len(chunk)] for chunk in chunks(agent, ids)])
+
+
+def backpropagate_into_vision(agent: Agent, render: Render, ids: Tensor, gradient: Tensor) -> None:
+    """Add to vision's gradients what the gradient [N, F] with respect to the features of ids [N] says.
+
+    A chunk at a time, so that memory does not grow with N.
+    """
+    pieces = chunks(agent, ids)
+    for chunk, piece in zip(pieces, gradient.split(len(pieces[0])), strict=True):
+        agent.vision(padded(render(chunk)))[: len(chunk)].backward(piece)
+
+
+def padded(pixels: Tensor) -> Tensor:
+    """Images [N, ...], the first of them repeated until their number is a power of two.
+
+    Convolutions are compiled anew for every batch size they meet: a few sizes save that time, and its memory.
+    """
+    more = (1 << (len(pixels) - 1).bit_length()) - len(pixels)
+    return torch.cat([pixels, pixels[:1].expand(more, *pixels.shape[1:])]) if more else pixels
+
+
+def chunks(agent: Agent, ids: Tensor) -> tuple[Tensor, ...]:
+    """Observation ids in portions that vision can take at once."""
+    height, width = agent.vision.retina
+    return ids.split(max(1, CHUNK_PIXELS // (height * width)))

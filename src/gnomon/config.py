@@ -1,0 +1,170 @@
+"""One config for a run: task, optics, agent, learning, seed. Frozen, checked when built, saved as JSON.
+
+Every default of learning is the paper's, or named as ours where the paper is silent (docs/fidelity.md).
+"""
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from gnomon.agent.agent import AgentConfig
+from gnomon.declared import build
+from gnomon.lab.optics import OpticsConfig
+from gnomon.lab.tasks import TASKS, ReadySetGo, Task
+from gnomon.learn.aids import Aids
+
+FORMAT = 2  # of config.json; `gnomon.config_v1` reads the first, which had no number
+
+
+@dataclass(frozen=True)
+class Optimiser:
+    """Adam, one for the controller and the heads and one for vision. Losses are sums over a batch."""
+
+    learning_rate: float = 1e-5
+    """Of the controller and the heads, at the start."""
+    vision_learning_rate: float = 1e-5
+    """Of vision, at the start."""
+    betas: tuple[float, float] = (0.9, 0.999)
+    """Adam's decay of the gradient and of its square, per update."""
+    epsilon: float = 1e-4
+    """Adam's epsilon, for gradients of summed losses."""
+    clip_norm: float = 40.0
+    """Largest norm of a gradient, of the controller and heads and of vision apart."""
+    vision_every: int = 1
+    """Updates of the controller and the heads between two of vision, which learns from their summed gradients."""
+
+    def __post_init__(self) -> None:
+        require(self, "learning_rate", "vision_learning_rate", "epsilon", "clip_norm", above=0)
+        require(self, "vision_every", at_least=1)
+        if any(not 0 <= beta < 1 for beta in self.betas):
+            raise ValueError(f"betas is {self.betas}; both must be at least 0 and below 1")
+
+
+@dataclass(frozen=True)
+class Loss:
+    """The IMPALA loss, summed over time and batch."""
+
+    discount: float = 0.99
+    """Discount per frame."""
+    value_cost: float = 0.5
+    """Weight of the value loss (the paper's baseline cost)."""
+    entropy_cost: float = 0.01
+    """Weight of the policy's entropy (nats) at the start."""
+    horizon: int = 0
+    """Steps that V-trace and the losses see at a time ("10-step RL": 10); 0 is the whole trajectory."""
+
+    def __post_init__(self) -> None:
+        require(self, "value_cost", "entropy_cost", "horizon", at_least=0)
+        if not 0 <= self.discount <= 1:
+            raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How long a run is, and how learning rates and the entropy cost fall in its course."""
+
+    frames: int = 3_200_000_000
+    """Length of the run unless it is limited otherwise."""
+    anneal_from: float = 0.0
+    """Share of the frames from which annealing runs."""
+    anneal_until: float = 1.0
+    """Share of the frames at which it ends."""
+    final_learning_rate: float = 1.0
+    """Share of both learning rates that is left at its end; they fall in a straight line."""
+    final_entropy: float = 1.0
+    """Share of the entropy cost that is left at its end; it falls in equal ratios."""
+
+    def __post_init__(self) -> None:
+        require(self, "frames", at_least=1)
+        for name in ("anneal_from", "anneal_until", "final_learning_rate"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it is a share, from 0 to 1")
+        require(self, "final_entropy", above=0)
+        if not self.anneal_from <= self.anneal_until:
+            raise ValueError(f"anneal_from is {self.anneal_from}, beyond anneal_until, {self.anneal_until}")
+
+
+@dataclass(frozen=True)
+class LearningConfig:
+    """How the agent learns: IMPALA, and the aids that are named."""
+
+    lanes: int = 200
+    """Subjects that act at once (the paper's actors)."""
+    unroll: int = 100
+    """Frames of a trajectory."""
+    batch: int = 32
+    """Trajectories of an update."""
+    optimiser: Optimiser = field(default_factory=Optimiser)
+    loss: Loss = field(default_factory=Loss)
+    schedule: Schedule = field(default_factory=Schedule)
+    aids: Aids = field(default_factory=Aids)
+    device: str = "cpu"
+    """Where to compute: cpu, cuda, cuda:1, ..."""
+
+    def __post_init__(self) -> None:
+        require(self, "lanes", "unroll", "batch", at_least=1)
+
+
+def require(config: Any, *names: str, at_least: float | None = None, above: float | None = None) -> None:
+    """Raise unless these settings are finite numbers of at least, or above, a bound."""
+    for name in names:
+        value = getattr(config, name)
+        bound = at_least if at_least is not None else above
+        assert bound is not None
+        if not (value < math.inf and (value >= bound if above is None else value > bound)):
+            raise ValueError(f"{name} is {value}; it must be {'at least' if above is None else 'above'} {bound:g}")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """Everything that a run's outcome depends on, but the machine and the versions."""
+
+    task: Task = field(default_factory=ReadySetGo)
+    optics: OpticsConfig = field(default_factory=OpticsConfig)
+    agent: AgentConfig = field(default_factory=AgentConfig)
+    learning: LearningConfig = field(default_factory=LearningConfig)
+    seed: int = 0
+    """Of everything random in the run."""
+
+    def __post_init__(self) -> None:
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed}; it must be a whole number of at least 0")
+
+    def to_json(self) -> str:
+        config = dataclasses.asdict(self)
+        config["task"] = {"name": self.task.name, **config["task"]}
+        return json.dumps({"format": FORMAT, **config}, indent=2)
+
+    @classmethod
+    def from_json(cls, text: str) -> "RunConfig":
+        """Read a saved config; settings it does not name keep their defaults. ValueError if it is not one."""
+        config = json.loads(text)
+        if not isinstance(config, dict):
+            raise ValueError("a config is a JSON object")
+        number = config.pop("format", 1)
+        if number == 1:
+            from gnomon.config_v1 import converted
+
+            config = converted(config)
+        elif number != FORMAT:
+            raise ValueError(f"format is {number!r}; this version of gnomon reads 1 and {FORMAT}")
+        task = config.get("task", {})
+        if not isinstance(task, dict):
+            raise ValueError(f"task is {task!r}; it must be an object with a name")
+        name = task.get("name", ReadySetGo.name)
+        if not isinstance(name, str) or name not in TASKS:
+            raise ValueError(f"unknown task {name!r}; choose {', '.join(TASKS)}")
+        own = {key: value for key, value in task.items() if key != "name"}
+        parts = {key: value for key, value in config.items() if key != "task"}
+        return dataclasses.replace(build(cls, parts), task=build(TASKS[name], own))
+
+
+def read_config(path: Path) -> RunConfig:
+    """The config in this file; an error names the file."""
+    try:
+        return RunConfig.from_json(path.read_text())
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{path}: {error}") from None

@@ -1,0 +1,34 @@
+"""KL-limited step size: steps shrink while the policy moves too far within a round, and grow again when it does not."""
+
+from dataclasses import dataclass
+
+from gnomon.learn.aids.base import Aid
+from gnomon.learn.unroll import Unroll
+
+SLOWER, FASTER = 0.85, 1.04  # factors of the step size after a round above the limit, and after one below
+
+
+@dataclass(frozen=True)
+class KLLimitSettings:
+    """KL-limited step size: steps shrink after a round in which the policy moved by more than `nats` per frame."""
+
+    nats: float = 3e-3
+    """Divergence of the policy that learns from the one that acted, per frame, mean over a round."""
+
+    def __post_init__(self) -> None:
+        if not self.nats > 0:
+            raise ValueError(f"kl_limit.nats is {self.nats}; it must be above 0")
+
+
+class KLLimit(Aid):
+    """Owns the factor `kl_limit` of the learning rate."""
+
+    name = "kl_limit"
+    settings: KLLimitSettings
+
+    def after_unroll(self, unroll: Unroll, metrics: dict[str, float]) -> dict[str, float]:
+        factors = self.learner.learning_rate.factors
+        if "kl" in metrics:  # a batch was full
+            change = SLOWER if metrics["kl"] > self.settings.nats else FASTER
+            factors[self.name] = min(1.0, factors.get(self.name, 1.0) * change)
+        return {"kl_factor": factors.get(self.name, 1.0)}

@@ -1,0 +1,55 @@
+"""From a config to a laboratory, an agent with its first weights, and the actor that has them all."""
+
+import hashlib
+
+import torch
+
+from gnomon.agent.agent import Agent
+from gnomon.agent.feature_cache import FeatureCache
+from gnomon.config import RunConfig
+from gnomon.lab.laboratory import Laboratory
+from gnomon.learn.actor import Actor
+
+
+def build_actor(config: RunConfig, name: str = "") -> Actor:
+    """Lanes, an agent with the run's first weights, its feature cache, and the actor that has them all.
+
+    The name gives an actor beside the run's first one random numbers of its own. Lanes start at different points of
+    their first episode, so that their episodes do not end together.
+    """
+    learning, device = config.learning, usable_device(config.learning.device)
+    laboratory = Laboratory(
+        config.task,
+        config.optics,
+        lanes=learning.lanes,
+        seed=stream(config.seed, f"laboratory{name}"),
+        stagger=True,
+        device=device,
+    )
+    agent = build_agent(config, laboratory).to(device)
+    drawing = torch.Generator(device).manual_seed(stream(config.seed, f"actions{name}"))
+    drawings = laboratory.observations // laboratory.lattice.count
+    cache = FeatureCache(agent, laboratory.render, laboratory.observations, drawings)
+    return Actor(laboratory, agent, cache, drawing, length=learning.unroll)
+
+
+def build_agent(config: RunConfig, laboratory: Laboratory) -> Agent:
+    """The run's agent, with its first weights."""
+    generator = torch.Generator().manual_seed(stream(config.seed, "weights"))
+    return Agent(config.agent, config.optics.retina, len(laboratory.actions), generator)
+
+
+def stream(seed: int, purpose: str) -> int:
+    """A seed of its own for each purpose, so that one draw more here moves nothing there."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {purpose}".encode()).digest()[:7], "big")
+
+
+def usable_device(name: str) -> torch.device:
+    """The device of this name, if this machine has it."""
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError):
+        there = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+        raise ValueError(f"device is {name!r}; this machine has {', '.join(there)}") from None
+    return device

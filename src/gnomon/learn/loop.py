@@ -1,0 +1,244 @@
+"""The training loop: act, learn, log, checkpoint, until a limit is reached. One process, deterministic, resumable."""
+
+import signal
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import torch
+
+from gnomon.config import RunConfig, read_config
+from gnomon.learn.build import build_actor, stream
+from gnomon.learn.checkpoint import Checkpoint, nest, newest_checkpoint, unnest, write_checkpoint
+from gnomon.learn.learner import Learner, NotFiniteError, means
+from gnomon.learn.schedule import Progress
+from gnomon.learn.scores import Recent, rewarded_share
+from gnomon.learn.source import OwnLanes, Source
+from gnomon.records.runs import RunFolder
+
+LOG_ROUNDS = 10  # rounds between two lines of metrics
+CHECKPOINT_MINUTES = 2.0
+SUCCESS_DECAY = 0.8  # of the running share of rewarded trials, per round
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop; whichever comes first. None: no limit of that kind."""
+
+    frames: int | None = None
+    minutes: float | None = None
+    criterion: float | None = None
+    """Share of recent trials whose production misses the sample interval by less than 8 frames."""
+
+    def __post_init__(self) -> None:
+        for name in ("frames", "minutes"):
+            value = getattr(self, name)
+            if value is not None and not value > 0:
+                raise ValueError(f"{name} is {value}; a limit must be above 0")
+        if self.criterion is not None and not 0 <= self.criterion <= 1:
+            raise ValueError(f"criterion is {self.criterion}; it is a share, from 0 to 1")
+
+
+class Trainer:
+    """Laboratory, actor and learner of one run, and its folder."""
+
+    def __init__(
+        self, config: RunConfig, folder: RunFolder, acting: "Callable[[Trainer], Source] | None" = None
+    ) -> None:
+        """acting: who acts; by default this process's own lanes."""
+        self.config, self.folder = config, folder
+        self.actor = build_actor(config)
+        self.laboratory, self.agent = self.actor.laboratory, self.actor.agent
+        shuffling = torch.Generator().manual_seed(stream(config.seed, "batches"))
+        self.learner = Learner(self.agent, self.actor.cache, config.learning, shuffling)
+        self.progress = Progress(total=config.learning.schedule.frames)
+        self.rounds, self.number = 0, 0  # number: of the last checkpoint
+        self.minutes, self.frames_before = 0.0, 0  # of training before this process
+        self._started = time.monotonic()
+        self._trials: list[pl.DataFrame] = []  # since the last checkpoint
+        self._metrics: list[dict[str, Any]] = []  # lines since the last checkpoint
+        self._gathered: list[dict[str, Any]] = []  # rounds since the last line
+        self._recent = Recent()
+        self.source: Source = OwnLanes(self.actor) if acting is None else acting(self)
+
+    @property
+    def frames(self) -> int:
+        return self.progress.frames
+
+    @property
+    def minutes_trained(self) -> float:
+        return self.minutes + (time.monotonic() - self._started) / 60
+
+    # One round.
+
+    def round(self) -> dict[str, Any]:
+        """Act and learn in turns until vision has learned, too; returns the metrics, averaged over updates."""
+        turns: list[dict[str, float]] = []
+        frames, updates = self.frames, self.learner.updates
+        # An unroll may do no more than wait for a batch; only after vision has learned may a run be saved.
+        while self.learner.updates == updates or not self.learner.at_rest:
+            unroll = self.source.unroll()
+            turns.append(self.learner.learn(unroll, self.progress) | self.source.metrics())
+            self.progress.frames += unroll.frames
+        self.rounds += 1
+        trials = self.source.take_trials()
+        self._trials.append(trials)
+        self._recent.add(trials)
+        if len(trials):
+            self.progress.success += (1 - SUCCESS_DECAY) * (rewarded_share(trials) - self.progress.success)
+            self.progress.best = max(self.progress.best, self.progress.success)
+        # All aids are asked: no short cut.
+        if any([aid.after_round(self.progress, self.rounds) for aid in self.learner.aids]):
+            self.source.restart()
+        return means(turns) | {"reward_rate": 1000 * float(trials["reward"].sum()) / (self.frames - frames)}
+
+    # The whole run.
+
+    def run(
+        self,
+        limits: Limits,
+        report: Callable[[dict[str, Any]], None] = lambda row: None,
+        checkpoint_minutes: float = CHECKPOINT_MINUTES,
+    ) -> str:
+        """Train until a limit is reached or somebody interrupts; returns why it stopped.
+
+        If a limit has been reached already, nothing is done and nothing is written.
+        """
+        self._started = time.monotonic()
+        if (reason := self._done(limits, [])) is not None:
+            return reason
+        with self.folder.locked():
+            return self._run(limits, report, checkpoint_minutes)
+
+    def _run(self, limits: Limits, report: Callable[[dict[str, Any]], None], checkpoint_minutes: float) -> str:
+        from torch.utils.tensorboard import SummaryWriter  # slow to import, and nobody else needs it
+
+        last_checkpoint = time.monotonic()
+        self._status("running")
+        try:
+            with (
+                SummaryWriter(str(self.folder.tensorboard), purge_step=self.frames) as curves,
+                patient_interrupts() as interrupted,
+            ):
+                while (reason := self._done(limits, interrupted)) is None:
+                    self._gathered.append(self.round())
+                    report(self._row(self._gathered[-1:]))
+                    if self.rounds % LOG_ROUNDS == 0:
+                        row = self._row(self._gathered)
+                        self._metrics.append(row)
+                        self._gathered.clear()
+                        for name, value in row.items():
+                            curves.add_scalar(name, value, self.frames)
+                    if time.monotonic() - last_checkpoint > 60 * checkpoint_minutes:
+                        self.save()
+                        last_checkpoint = time.monotonic()
+        except NotFiniteError:
+            self.folder.append_metrics(self._metrics)  # they may explain it; a resumed run cuts them off again
+            self._status("failed")
+            raise
+        self.save()
+        self._status("stopped" if reason == "interrupted" else "finished", reason=reason)
+        return reason
+
+    def _done(self, limits: Limits, interrupted: list[bool]) -> str | None:
+        if interrupted:
+            return "interrupted"
+        if self.frames >= (self.config.learning.schedule.frames if limits.frames is None else limits.frames):
+            return "frames"
+        if limits.minutes is not None and self.minutes_trained >= limits.minutes:
+            return "minutes"
+        if limits.criterion is not None and self._recent.full and self._recent.criterion() >= limits.criterion:
+            return "criterion"
+        return None
+
+    def _row(self, gathered: list[dict[str, Any]]) -> dict[str, Any]:
+        """Metrics of these rounds, averaged, with counters and scores."""
+        counters = {"round": self.rounds, "frames": self.frames, "updates": self.learner.updates}
+        counters["minutes"] = self.minutes_trained
+        counters |= self.source.counters()
+        return counters | means(gathered) | self._recent.scores()
+
+    def _status(self, state: str, **facts: Any) -> None:
+        scores = {"frames": self.frames, "minutes": self.minutes_trained, **self._recent.scores()}
+        self.folder.write_status(state, controller=self.config.agent.controller, **scores, **facts)
+
+    # Saving and resuming.
+
+    def save(self) -> None:
+        """Write trials, metrics and a checkpoint."""
+        self.number += 1
+        trials, self._trials = pl.concat([*self._trials, self.source.take_trials()]), []
+        self.folder.write_trials(self.number, trials)
+        self.folder.append_metrics(self._metrics)
+        self._metrics = []
+        tensors = nest("agent", self.agent.state_dict()) | nest("actor", self.source.state_dict())
+        tensors |= nest("learner", self.learner.state_dict()) | nest("recent", self._recent.state_dict())
+        counters = {"rounds": self.rounds, "minutes": self.minutes_trained, "gathered": self._gathered}
+        counters |= asdict(self.progress)
+        write_checkpoint(self.folder.checkpoints, Checkpoint(self.number, tensors, counters))
+        self._status("running")
+
+    def load(self) -> list[str]:
+        """Continue from the newest whole checkpoint; returns a line about each damaged one that was passed over.
+
+        A run that ended before its first checkpoint begins again, which gives the same run.
+        """
+        try:
+            checkpoint, complaints = newest_checkpoint(self.folder.checkpoints)
+        except FileNotFoundError:
+            self.folder.cut_back(0, 0)
+            return []
+        tensors, counters = checkpoint.tensors, checkpoint.counters
+        try:
+            self.agent.load_state_dict(unnest("agent", tensors))
+            self.source.load_state_dict(unnest("actor", tensors))
+            self.learner.load_state_dict(unnest("learner", tensors))
+            self._recent.load_state_dict(unnest("recent", tensors))
+            self.progress = Progress(**{name: counters[name] for name in asdict(self.progress)})
+            self.number, self.rounds, self._gathered = checkpoint.number, counters["rounds"], counters["gathered"]
+            self.minutes, self.frames_before = counters["minutes"], self.frames
+        except KeyError as error:
+            raise ValueError(
+                f"{self.folder.path}: the checkpoint lacks {error}; go on with the version of gnomon that wrote it"
+            ) from None
+        self.folder.cut_back(self.number, self.rounds)
+        return complaints
+
+
+@contextmanager
+def patient_interrupts() -> Iterator[list[bool]]:
+    """Ctrl-C (or SIGTERM) once asks the loop to end after the round, twice stops now. Yields a list that fills up."""
+    asked: list[bool] = []
+
+    def ask(number: int, frame: object) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(True)
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield asked
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def start(config: RunConfig, path: Path, acting: Callable[[Trainer], Source] | None = None) -> Trainer:
+    """A new run in a new folder."""
+    folder = RunFolder(path)
+    trainer = Trainer(config, folder, acting)
+    folder.create(config.to_json())
+    return trainer
+
+
+def resume(path: Path, acting: Callable[[Trainer], Source] | None = None) -> tuple[Trainer, list[str]]:
+    """The run in this folder where its newest whole checkpoint left it."""
+    folder = RunFolder(path)
+    folder.require()
+    with folder.locked():  # loading cuts the folder back to the checkpoint
+        trainer = Trainer(read_config(folder.config), folder, acting)
+        return trainer, trainer.load()

@@ -1,0 +1,412 @@
+"""A run stops at its limits, survives what is done to it, and goes on as if nothing had happened, bit for bit."""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import small_run
+import torch
+from small_run import CONFIG, FRAMES_PER_ROUND
+
+from gnomon.config import RunConfig
+from gnomon.learn import backtracking, training
+from gnomon.learn.checkpoint import Checkpoint, newest_checkpoint, numbered, unnest, write_checkpoint
+from gnomon.learn.learner import NotFiniteError
+from gnomon.learn.loop import Limits, Trainer, resume, start
+from gnomon.records.runs import RunFolder
+
+ROUNDS = 22
+EVERY_ROUND = 0.0  # minutes between checkpoints: one after each round
+
+
+def limit(rounds: int) -> Limits:
+    return Limits(frames=rounds * FRAMES_PER_ROUND)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
+    """The small run, done in one go."""
+    trainer = start(CONFIG, tmp_path_factory.mktemp("uninterrupted") / "run")
+    assert trainer.run(limit(ROUNDS)) == "frames"
+    return trainer.folder
+
+
+def assert_same_run(run: RunFolder, expected: RunFolder) -> None:
+    """Every tensor and counter of the last checkpoint, every trial, and every metric but the time it took."""
+    (mine, complaints), (theirs, _) = (newest_checkpoint(folder.checkpoints) for folder in (run, expected))
+    assert complaints == []
+    assert mine.tensors.keys() == theirs.tensors.keys()
+    different = [name for name in mine.tensors if not torch.equal(mine.tensors[name], theirs.tensors[name])]
+    assert different == []
+    assert {**mine.counters, "minutes": 0} == {**theirs.counters, "minutes": 0}
+    assert len(expected.read_trials()) > 10
+    assert run.read_trials().equals(expected.read_trials())
+    if (expected.path / "metrics.jsonl").stat().st_size:
+        assert run.read_metrics().drop("minutes").equals(expected.read_metrics().drop("minutes"))
+
+
+# Kill -9.
+
+
+def start_process(folder: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, small_run.__file__, str(folder), str(ROUNDS)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def kill_after(process: subprocess.Popen[str], rounds: int, seconds: float) -> int:
+    """Let a process do so many rounds and so many seconds more, then kill it; returns the round it began at."""
+    assert process.stdout is not None
+    began = int(process.stdout.readline().removeprefix("at "))
+    for _ in range(rounds):
+        assert process.stdout.readline().startswith("done ")
+    time.sleep(seconds)
+    process.kill()
+    process.stdout.close()
+    assert process.wait() == -signal.SIGKILL
+    return began
+
+
+def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path: Path, uninterrupted: RunFolder) -> None:
+    chance = random.Random(17)
+    folder = RunFolder(tmp_path / "run")
+    begun = []
+    for kill in range(5):
+        rounds = 0 if kill == 0 else chance.randint(1, 3)  # the first has no checkpoint yet, or hardly one
+        begun.append(kill_after(start_process(folder.path), rounds, chance.uniform(0, 0.08)))
+        assert folder.read_status()["state"] == "interrupted"
+    assert begun == sorted(begun)
+    assert len(set(begun)) >= 3  # it got on from kill to kill
+    last = start_process(folder.path)
+    output, _ = last.communicate(timeout=120)
+    assert last.returncode == 0
+    assert int(output.split()[1]) < ROUNDS, "all was done before the last process began"
+    assert folder.read_status()["state"] == "finished"
+    assert_same_run(folder, uninterrupted)
+
+
+# Stopping and going on within this process.
+
+
+WAITING = replace(CONFIG, learning=replace(CONFIG.learning, batch=80))  # most unrolls only wait for a batch
+EVERY_THIRD = replace(CONFIG, learning=replace(CONFIG.learning, vision_every=3))  # rounds of several unrolls
+FEEDFORWARD = replace(CONFIG, agent=replace(CONFIG.agent, controller="feedforward"))
+
+WHITENED = replace(CONFIG, learning=replace(CONFIG.learning, whiten=True, trust=1e-9))  # ever smaller steps
+
+
+@pytest.mark.parametrize(
+    "config",
+    [WAITING, EVERY_THIRD, FEEDFORWARD, WHITENED],
+    ids=[
+        "waiting",
+        "every_third",
+        "feedforward",
+        "whitened",
+    ],
+)
+def test_a_run_in_three_parts_is_the_same_run(tmp_path: Path, config: RunConfig) -> None:
+    whole, parts = (start(config, tmp_path / name) for name in ("whole", "parts"))
+    whole.run(limit(13))
+    parts.run(limit(4))
+    for rounds in (7, 13):  # the first amid the ten rounds of a line of metrics
+        trainer, complaints = resume(tmp_path / "parts")
+        assert complaints == []
+        assert trainer.run(limit(rounds)) == "frames"
+    assert_same_run(parts.folder, whole.folder)
+
+
+def test_a_damaged_checkpoint_is_passed_over_and_the_run_is_the_same(tmp_path: Path, uninterrupted: RunFolder) -> None:
+    folder = start(CONFIG, tmp_path / "run").folder
+    resume(folder.path)[0].run(limit(12), checkpoint_minutes=EVERY_ROUND)
+    newest, second, _ = numbered(folder.checkpoints)
+    for damaged in (newest, second):
+        tensors = damaged / "state.safetensors"
+        tensors.write_bytes(tensors.read_bytes()[:-100])
+    trainer, complaints = resume(folder.path)
+    assert [str(path) in line for path, line in zip((newest, second), complaints, strict=True)] == [
+        True,
+        True,
+    ]
+    assert trainer.rounds == 11  # the run's end was saved twice: after its last round, and as its end
+    trainer.run(limit(ROUNDS))
+    assert_same_run(folder, uninterrupted)
+
+
+def at_round(number: int, action: Callable[[], None]) -> Callable[[dict[str, Any]], None]:
+    """A report that acts once, at the end of a round."""
+
+    def report(row: dict[str, Any]) -> None:
+        if row["round"] == number:
+            action()
+
+    return report
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_one_interrupt_ends_the_round_and_saves(
+    tmp_path: Path, uninterrupted: RunFolder, number: signal.Signals
+) -> None:
+    before = signal.getsignal(number)
+    trainer = start(CONFIG, tmp_path / "run")
+    assert trainer.run(limit(ROUNDS), at_round(7, lambda: signal.raise_signal(number))) == "interrupted"
+    assert signal.getsignal(number) is before
+    assert trainer.folder.read_status() | {"state": "stopped", "reason": "interrupted"} == trainer.folder.read_status()
+    again, _ = resume(tmp_path / "run")
+    assert again.rounds == 7
+    again.run(limit(ROUNDS))
+    assert_same_run(again.folder, uninterrupted)
+
+
+def test_two_interrupts_stop_at_once(tmp_path: Path) -> None:
+    before = signal.getsignal(signal.SIGINT)
+
+    def twice() -> None:
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    trainer = start(CONFIG, tmp_path / "run")
+    with pytest.raises(KeyboardInterrupt):
+        trainer.run(limit(ROUNDS), at_round(3, twice), EVERY_ROUND)
+    assert signal.getsignal(signal.SIGINT) is before
+    assert resume(tmp_path / "run")[0].rounds == 2  # round 3 was not saved any more
+
+
+def test_numbers_that_are_not_finite_fail_the_run_and_leave_the_last_good_checkpoint(tmp_path: Path) -> None:
+    trainer = start(CONFIG, tmp_path / "run")
+    act = trainer.actor.unroll
+
+    def spoil() -> None:
+        def unroll() -> Any:
+            good = act()
+            return replace(good, reward=good.reward + torch.nan)
+
+        trainer.actor.unroll = unroll
+
+    with pytest.raises(NotFiniteError, match="nan after"):
+        trainer.run(limit(ROUNDS), at_round(4, spoil), EVERY_ROUND)
+    assert trainer.folder.read_status()["state"] == "failed"
+    checkpoint, complaints = newest_checkpoint(trainer.folder.checkpoints)
+    assert (checkpoint.counters["rounds"], complaints) == (4, [])
+    assert all(tensor.isfinite().all() for tensor in unnest("agent", checkpoint.tensors).values())
+
+
+# Limits.
+
+
+def test_frames_of_the_schedule_limit_a_run_without_other_limits(tmp_path: Path) -> None:
+    config = replace(CONFIG, learning=replace(CONFIG.learning, frames=3 * FRAMES_PER_ROUND - 5))
+    trainer = start(config, tmp_path / "run")
+    assert trainer.run(Limits()) == "frames"
+    assert trainer.rounds == 3
+    status = trainer.folder.read_status()
+    assert (status["state"], status["reason"], status["frames"]) == (
+        "finished",
+        "frames",
+        3 * FRAMES_PER_ROUND,
+    )
+
+
+def test_minutes_limit_a_run_and_count_across_processes(tmp_path: Path) -> None:
+    trainer = start(CONFIG, tmp_path / "run")
+    minutes = Limits(frames=10**9, minutes=0.25 / 60)
+    assert trainer.run(minutes) == "minutes"
+    assert trainer.minutes_trained >= 0.25 / 60
+    again, _ = resume(tmp_path / "run")
+    assert again.run(minutes) == "minutes"
+    assert again.rounds == trainer.rounds > 0
+
+
+def test_the_criterion_stops_a_run_once_there_are_enough_trials(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(training, "RECENT_TRIALS", 12)
+    trainer = start(CONFIG, tmp_path / "run")
+    enough: list[bool] = []
+
+    def report(row: dict[str, Any]) -> None:
+        enough.append(len(finished(trainer)) >= 12)
+
+    assert trainer.run(Limits(frames=200 * FRAMES_PER_ROUND, criterion=0.0), report) == "criterion"
+    assert enough == [False] * (trainer.rounds - 1) + [True]
+    assert trainer.run(Limits(frames=trainer.frames + 1, criterion=1.0)) == "frames"
+
+
+def finished(trainer: Trainer) -> list[str]:
+    """Outcomes of the trials since the last checkpoint that were not cut off."""
+    outcomes = [outcome for table in trainer._trials for outcome in table["outcome"]]
+    return [outcome for outcome in outcomes if outcome != "cut_off"]
+
+
+def test_scores_are_shares_of_the_last_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(training, "RECENT_TRIALS", 40)
+    rows: list[dict[str, Any]] = []
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(limit(3 * ROUNDS), rows.append)
+    table = [row for row in trainer.folder.read_trials().to_dicts() if row["outcome"] not in ("cut_off", "aborted")]
+    assert len(table) > 50  # the oldest have been forgotten
+    recent = table[-40:]
+    hits = [
+        row["production_interval"] is not None and abs(row["production_interval"] - row["sample_interval"]) < 8
+        for row in recent
+    ]
+    assert 0 < sum(hits) < 40
+    assert rows[-1]["criterion"] == sum(hits) / 40
+    assert rows[-1]["rewarded"] == sum(row["reward"] > 0 for row in recent) / 40
+    for interval in (5, 10):
+        own = [hit for hit, row in zip(hits, recent, strict=True) if row["sample_interval"] == interval]
+        assert rows[-1][f"criterion_{interval}"] == sum(own) / len(own)
+
+
+def test_a_line_of_metrics_is_the_mean_of_its_rounds(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = []
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(limit(20), rows.append)
+    lines = trainer.folder.read_metrics().to_dicts()
+    assert [line["round"] for line in lines] == [10, 20]
+    for line, ten in zip(lines, (rows[:10], rows[10:]), strict=True):
+        assert (line["frames"], line["criterion"]) == (ten[-1]["frames"], ten[-1]["criterion"])
+        for name in ("reward_rate", "entropy", "value_loss", "distinct", "gradient_norm"):
+            assert line[name] == pytest.approx(sum(row[name] for row in ten) / 10), name
+        assert len({row["entropy"] for row in ten}) == 10
+
+
+def test_a_round_goes_on_until_vision_has_learned(tmp_path: Path) -> None:
+    """Batches of 80 from 32 lanes: the first after three unrolls, the next two after five and eight."""
+    frames: list[int] = []
+    start(WAITING, tmp_path / "run").run(limit(8), lambda row: frames.append(row["frames"]))
+    assert frames == [unrolls * FRAMES_PER_ROUND for unrolls in (3, 5, 8)]
+
+
+def test_a_folder_that_holds_a_run_is_not_touched(tmp_path: Path) -> None:
+    folder = start(CONFIG, tmp_path / "run").folder
+    other = replace(CONFIG, seed=99)
+    with pytest.raises(ValueError, match="holds a run already"):
+        start(other, folder.path)
+    assert RunConfig.from_json(folder.config.read_text()) == CONFIG
+    with pytest.raises(FileNotFoundError, match=r"not a run: it has no config\.json"):
+        resume(tmp_path)
+
+
+def test_seeds_and_purposes_have_streams_of_their_own() -> None:
+    streams = {training.stream(seed, purpose) for seed in range(50) for purpose in ("laboratory", "actions")}
+    assert len(streams) == 100
+    assert training.stream(0, "actions") == training.stream(0, "actions")
+
+
+def test_a_run_that_is_done_is_left_as_it_is(tmp_path: Path) -> None:
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(Limits(frames=2 * FRAMES_PER_ROUND))
+    before = sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir())
+    status = trainer.folder.read_status()
+    again, _ = resume(tmp_path / "run")
+    assert again.run(Limits(frames=FRAMES_PER_ROUND)) == "frames"
+    assert sorted(path.name for path in (tmp_path / "run" / "checkpoints").iterdir()) == before
+    assert again.folder.read_status() == status
+
+
+def test_two_processes_cannot_write_to_one_run(tmp_path: Path) -> None:
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(Limits(frames=FRAMES_PER_ROUND))
+    with trainer.folder.locked(), pytest.raises(ValueError, match="is being trained by another process"):
+        resume(tmp_path / "run")
+    assert resume(tmp_path / "run")[0].frames == trainer.frames
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        ({"frames": -5}, "frames is -5; a limit must be above 0"),
+        ({"minutes": 0.0}, "minutes is 0.0; a limit must be above 0"),
+        ({"criterion": 5.0}, "criterion is 5.0; it is a share"),
+    ],
+)
+def test_a_limit_that_makes_no_sense_is_named(limits: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Limits(**limits)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("[]", "JSON object"), ("{", "config.json: "), ('{"laerning": {}}', "no part laerning"),
+     ('{"learning": {"lanes": "many"}}', "LearningConfig"), ('{"learning": {"lane": 3}}', "has no setting lane")],
+)  # fmt: skip
+def test_a_damaged_config_is_named(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "config.json").write_text(text)
+    with pytest.raises(ValueError, match=message) as error:
+        resume(tmp_path)
+    assert "config.json" in str(error.value)
+
+
+def test_a_run_resumes_exactly_when_vision_is_at_rest(tmp_path: Path) -> None:
+    config = replace(CONFIG, learning=replace(CONFIG.learning, vision_frames=2 * FRAMES_PER_ROUND))
+    whole = start(config, tmp_path / "whole")
+    whole.run(Limits(frames=6 * FRAMES_PER_ROUND))
+    start(config, tmp_path / "parts").run(Limits(frames=4 * FRAMES_PER_ROUND))
+    resumed, _ = resume(tmp_path / "parts")
+    resumed.run(Limits(frames=6 * FRAMES_PER_ROUND))
+    for name, tensor in whole.agent.state_dict().items():
+        assert torch.equal(tensor, resumed.agent.state_dict()[name]), name
+
+
+def test_a_run_that_went_back_resumes_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backtracking, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(backtracking, "EVERY", 2)
+    monkeypatch.setattr(backtracking, "GOOD", 0.1)
+    config = replace(CONFIG, learning=replace(CONFIG.learning, lost=1.0))
+    whole = start(config, tmp_path / "whole")
+    whole.run(limit(24))
+    assert whole.backtracking is not None
+    assert whole.backtracking.times >= 2
+    for rounds in (9, 17, 24):
+        trainer = resume(tmp_path / "parts")[0] if (tmp_path / "parts").exists() else start(config, tmp_path / "parts")
+        trainer.run(limit(rounds))
+    assert_same_run(trainer.folder, whole.folder)
+
+
+def test_lanes_that_went_back_forget_what_the_lost_weights_made_of_the_past(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A controller may have several steady states; in another than it was trained in, its old weights are no use."""
+    monkeypatch.setattr(backtracking, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(backtracking, "EVERY", 1)
+    monkeypatch.setattr(backtracking, "GOOD", 0.0)
+    trainer = start(replace(CONFIG, learning=replace(CONFIG.learning, lost=1.0)), tmp_path / "run")
+    assert trainer.backtracking is not None
+    began_anew: dict[bool, list[bool]] = {True: [], False: []}  # by whether the round ended with going back
+    for _ in range(12):
+        times = trainer.backtracking.times
+        trainer.round()
+        begin = trainer.agent.initial_state(CONFIG.learning.lanes)
+        same = [torch.equal(tensor, begin[name]) for name, tensor in trainer.actor.state.items()]
+        began_anew[trainer.backtracking.times > times].append(all(same))
+    assert began_anew[True]
+    assert all(began_anew[True])
+    assert began_anew[False]
+    assert not any(began_anew[False])
+
+
+def test_the_reward_rate_is_the_tasks_own_though_the_learner_is_graded(tmp_path: Path) -> None:
+    assert CONFIG.learning.grading is not None
+    rows: list[dict[str, Any]] = []
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(limit(3 * ROUNDS), rows.append)
+    earned = trainer.folder.read_trials()["reward"].sum()
+    assert earned > 0
+    assert sum(row["reward_rate"] for row in rows) * FRAMES_PER_ROUND / 1000 == pytest.approx(earned)
+
+
+def test_a_checkpoint_of_another_version_is_named(tmp_path: Path) -> None:
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(limit(1))
+    checkpoint, _ = newest_checkpoint(trainer.folder.checkpoints)
+    tensors = {name: tensor for name, tensor in checkpoint.tensors.items() if name != "learner.critic.solution"}
+    write_checkpoint(trainer.folder.checkpoints, Checkpoint(9, tensors, checkpoint.counters))
+    with pytest.raises(ValueError, match="lacks 'solution'; go on with the version of gnomon that wrote it"):
+        resume(tmp_path / "run")

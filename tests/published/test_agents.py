@@ -1,0 +1,174 @@
+"""Trained agents come back from their folders as they were, or not at all."""
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from small_run import CONFIG, FRAMES_PER_ROUND
+
+from gnomon.learn import agents
+from gnomon.learn.checkpoint import newest_checkpoint, numbered, unnest
+from gnomon.learn.loop import Limits, start
+from gnomon.published.agents import find_agent, is_published, load_agent, publish_agent, thinned
+from gnomon.records.runs import RunFolder
+
+ROUNDS = 20
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of two lines of metrics; not to be changed."""
+    trainer = start(CONFIG, tmp_path_factory.mktemp("runs") / "small")
+    trainer.run(Limits(frames=ROUNDS * FRAMES_PER_ROUND))
+    return trainer.folder.path
+
+
+@pytest.fixture
+def run(trained: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(trained, tmp_path / "small"))
+
+
+def agent_weights(run: Path) -> dict[str, torch.Tensor]:
+    """Those of the newest checkpoint."""
+    return unnest("agent", newest_checkpoint(run / "checkpoints")[0].tensors)
+
+
+def assert_weights(agent: torch.nn.Module, expected: dict[str, torch.Tensor]) -> None:
+    loaded = agent.state_dict()
+    assert loaded.keys() == expected.keys()
+    assert all(torch.equal(loaded[name], tensor) for name, tensor in expected.items())
+
+
+def test_a_runs_agent_has_the_weights_of_its_newest_checkpoint(trained: Path) -> None:
+    agent, config = load_agent(trained)
+    assert config == CONFIG
+    assert_weights(agent, agent_weights(trained))
+
+
+def test_a_damaged_checkpoint_is_passed_over_with_a_word(run: Path) -> None:
+    shutil.copytree(run / "checkpoints" / "000001", run / "checkpoints" / "000002")
+    expected = agent_weights(run)
+    newest = numbered(run / "checkpoints")[0]
+    (newest / "state.safetensors").write_bytes(b"")
+    said: list[str] = []
+    agent, _ = load_agent(run, said.append)
+    assert said == [f"{newest} is truncated or altered: its checksum differs; using the checkpoint before it"]
+    assert_weights(agent, expected)
+    with pytest.warns(UserWarning, match="using the checkpoint before it"):
+        load_agent(run)
+
+
+def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"is not a run: it has no config\.json"):
+        load_agent(tmp_path)
+
+
+def test_a_published_folder_has_the_agent_and_how_it_came_about(run: Path, tmp_path: Path) -> None:
+    (run / "evaluation").mkdir()
+    (run / "evaluation" / "trials.parquet").write_bytes(b"a table")
+    (run / "evaluation" / "recording.zarr.zip").write_bytes(b"large")
+    out = tmp_path / "agents" / "small"
+    assert publish_agent(run, out) == []
+    files = sorted(str(file.relative_to(out)) for file in out.rglob("*") if file.is_file())
+    assert files == [
+        "config.json", "evaluation/trials.parquet", "metrics.jsonl", "published.json", "versions.json",
+        "weights.safetensors",
+    ]  # fmt: skip
+    for same in ("config.json", "versions.json", "metrics.jsonl", "evaluation/trials.parquet"):
+        assert (out / same).read_bytes() == (run / same).read_bytes()
+    assert len(RunFolder(out).read_metrics()) == 2
+    counters = newest_checkpoint(run / "checkpoints")[0].counters
+    assert json.loads((out / "published.json").read_text()) == {
+        "sha256": hashlib.sha256((out / "weights.safetensors").read_bytes()).hexdigest(),
+        "frames": ROUNDS * FRAMES_PER_ROUND,
+        "minutes": counters["minutes"],
+    }
+    assert load_file(out / "weights.safetensors").keys() == agent_weights(run).keys()
+    assert list(out.parent.iterdir()) == [out]
+
+    agent, config = load_agent(out)
+    assert config == CONFIG
+    assert_weights(agent, agent_weights(run))
+
+
+def test_a_missing_or_old_evaluation_is_remarked(run: Path, tmp_path: Path) -> None:
+    (remark,) = publish_agent(run, tmp_path / "a")
+    assert remark.endswith("evaluation/trials.parquet; to publish it as well, evaluate the run first")
+    table = run / "evaluation" / "trials.parquet"
+    table.parent.mkdir()
+    table.write_bytes(b"a table")
+    os.utime(table, (1_000_000, 1_000_000))
+    (remark,) = publish_agent(run, tmp_path / "a")
+    assert "is older than the weights" in remark
+    assert (tmp_path / "a" / "evaluation" / "trials.parquet").exists()
+
+
+def test_metrics_end_with_the_weights_and_are_thinned(run: Path, tmp_path: Path) -> None:
+    with (run / "metrics.jsonl").open("a") as file:
+        file.write(json.dumps({"round": ROUNDS + 10}) + "\n")  # of a checkpoint that was lost
+        file.write('{"round": 4')
+    publish_agent(run, tmp_path / "a")
+    assert RunFolder(tmp_path / "a").read_metrics()["round"].to_list() == [10, 20]
+    for count in (0, 1, 399, 400):
+        assert thinned([f"{place}" for place in range(count)]) == [f"{place}" for place in range(count)]
+    for count in (401, 799, 12_345):
+        places = [int(line) for line in thinned([f"{place}" for place in range(count)])]
+        assert len(places) == len(set(places)) == 400
+        assert places == sorted(places)
+        assert (places[0], places[-1]) == (0, count - 1)
+
+
+def test_publishing_replaces_an_agent_and_nothing_else(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a"
+    publish_agent(run, out)
+    (out / "published.json").write_text("{}")
+    publish_agent(run, out)
+    load_agent(out)
+    with pytest.raises(ValueError, match="is a published agent already; name the folder of a run"):
+        publish_agent(out, tmp_path / "b")
+    with pytest.raises(ValueError, match="is there and is not a published agent; name another folder with --out"):
+        publish_agent(run, run)
+    assert (run / "checkpoints").exists()
+    with pytest.raises(FileNotFoundError, match="is not a run"):
+        publish_agent(tmp_path / "nowhere", tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+
+
+def test_damaged_weights_are_refused(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a"
+    publish_agent(run, out)
+    weights = out / "weights.safetensors"
+    whole = weights.read_bytes()
+    for damaged in (whole[:-4], whole[:-1] + bytes([whole[-1] ^ 1]), b""):
+        weights.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"weights\.safetensors is truncated or altered: its checksum"):
+            load_agent(out)
+    weights.write_bytes(whole)
+    config = json.loads((out / "config.json").read_text())
+    config["agent"]["units"] = 32
+    (out / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ValueError, match=r"the weights do not fit the agent of config\.json"):
+        load_agent(out)
+
+
+def test_published_names_are_those_of_the_package(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(agents, "SHIPPED", tmp_path / "package" / "agents")
+    with pytest.raises(ValueError, match="unknown published agent 'b'; none has been published"):
+        find_agent(Path("published/b"))
+    for name in ("b", "a"):
+        publish_agent(run, agents.SHIPPED / name)
+    (agents.SHIPPED / "not an agent").mkdir()
+    assert find_agent(Path("published/b")) == agents.SHIPPED / "b"
+    assert is_published(agents.SHIPPED / "b")
+    with pytest.raises(ValueError, match="unknown published agent 'c'; choose a, b"):
+        find_agent(Path("published/c"))
+    assert find_agent(Path("runs/c")) == Path("runs/c")
+    Path("published/b").mkdir(parents=True)  # a folder of this name is what was meant
+    assert find_agent(Path("published/b")) == Path("published/b")
