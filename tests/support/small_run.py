@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 
 import torch
-from gnomon.agent.eye import Eye
+from gnomon.agent.feature_cache import FeatureCache
 
 from gnomon.agent.agent import Agent, AgentConfig
-from gnomon.config import LearningConfig, RunConfig
+from gnomon.config import LearningConfig, Optimiser, RunConfig, Schedule
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
@@ -27,7 +27,13 @@ TASK = ReadySetGo(
 )
 OPTICS = OpticsConfig(retina=(8, 8), gaze_step=60, gaze_limit=33.0)
 # Batches of 10 of 32 lanes: after most rounds some trajectories wait.
-LEARNING = LearningConfig(lanes=32, unroll=8, batch=10, vision_every=1, learning_rate=1e-3, vision_learning_rate=1e-3)
+LEARNING = LearningConfig(
+    lanes=32,
+    unroll=8,
+    batch=10,
+    optimiser=Optimiser(learning_rate=1e-3, vision_learning_rate=1e-3),
+    schedule=Schedule(frames=60_000_000),
+)
 CONFIG = RunConfig(TASK, OPTICS, AgentConfig("lstm", units=16, features=16), LEARNING, seed=3)
 
 FRAMES_PER_ROUND = LEARNING.lanes * LEARNING.unroll
@@ -43,11 +49,11 @@ def small_agent(controller: str, laboratory: Laboratory, seed: int = 0) -> Agent
 def small_actor(
     controller: str, *, lanes: int, length: int, seed: int = 0, dtype: torch.dtype = torch.float32
 ) -> Actor:
-    """An actor with an agent, an eye and a laboratory of its own; all it does follows from the seed."""
+    """An actor with an agent and a laboratory of its own; all it does follows from the seed."""
     laboratory = Laboratory(TASK, OPTICS, lanes=lanes, seed=seed, stagger=True)
     agent = small_agent(controller, laboratory, seed).to(dtype)
-    eye = Eye(agent, laboratory.render, laboratory.observations)
-    return Actor(laboratory, agent, eye, torch.Generator().manual_seed(seed + 1), length=length)
+    cache = FeatureCache(agent, laboratory.render, laboratory.observations)
+    return Actor(laboratory, agent, cache, torch.Generator().manual_seed(seed + 1), length=length)
 
 
 def main(folder: Path, rounds: int) -> None:

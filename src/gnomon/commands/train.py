@@ -29,7 +29,7 @@ class Train:
     """
 
     preset: str = "laptop"
-    """Where all other defaults come from: laptop (learns fastest on two cores) or paper (every number as printed)."""
+    """Where all other defaults come from: laptop (for two cores, with aids) or paper (plain IMPALA as printed)."""
     task_name: str = "ready_set_go"
     """What to train on: ready_set_go, cued_production, bisection or discrimination."""
     setting: str | None = None
@@ -43,7 +43,7 @@ class Train:
     resume: Path | None = None
     """Go on with the run in this folder, with its own settings; only limits, threads and a cluster besides."""
     frames: int | None = None
-    """Stop after this many frames in all; by default the length of the schedule (--learning.frames)."""
+    """Stop after this many frames in all; by default the length of the schedule (--learning.schedule.frames)."""
     minutes: float | None = None
     """Stop after this many minutes of training."""
     criterion: float | None = None
@@ -189,7 +189,7 @@ def train_run(
     except NotFiniteError as error:
         kept = f"the last good checkpoint is in {trainer.folder.checkpoints}" if trainer.number else "no checkpoint yet"
         raise ValueError(
-            f"{error}; {kept}. Try a new run with a lower --learning.learning-rate or --learning.clip-norm"
+            f"{error}; {kept}. Try a new run with a lower --learning.optimiser.learning-rate or --learning.optimiser.clip-norm"
         ) from None
     if trainer.rounds == rounds:
         console.print(f"nothing to do: the run is at {trainer.frames:,} frames; give more --frames, --minutes")
@@ -241,7 +241,7 @@ def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Tab
     from rich.table import Table
 
     speed = (trainer.frames - trainer.frames_before) / max(1e-9, 60 * (row["minutes"] - trainer.minutes))
-    total = trainer.config.learning.frames if limits.frames is None else limits.frames
+    total = trainer.config.learning.schedule.frames if limits.frames is None else limits.frames
     left = (total - row["frames"]) / max(speed, 1e-9) / 60
     if limits.minutes is not None:
         left = min(left, limits.minutes - row["minutes"])
