@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from gnomon.agent.agent import AgentConfig
 from gnomon.agent.controller import Controller
 from gnomon.agent.controllers import CONTROLLERS, build_controller
+from gnomon.learn.aids.chrono import ChronoSettings
 
 T, B, F, U = 6, 3, 10, 32
 
@@ -22,7 +22,9 @@ def settled(name: str) -> Controller:
     """With a state to begin with that is not the first one."""
     controller, generator = build(name), torch.Generator().manual_seed(4)
     state = controller.initial_state(2)
-    controller.settle({name: torch.randn(x.shape, generator=generator) for name, x in state.items()}, share=0.5)
+    controller.move_initial_state(
+        {name: torch.randn(x.shape, generator=generator) for name, x in state.items()}, share=0.5
+    )
     return controller
 
 
@@ -123,7 +125,7 @@ def test_reset_touches_only_lanes_whose_episode_begins(controller: Controller) -
 
 def test_episodes_begin_closer_to_the_mean_state_after_settling(controller: Controller) -> None:
     before, state = controller.initial_state(1), carried(controller)
-    controller.settle(state, share=0.25)
+    controller.move_initial_state(state, share=0.25)
     assert set(before) == set(state) == set(controller.initial_state(1))
     for name, tensor in controller.initial_state(2).items():
         assert len(tensor) == 2
@@ -259,7 +261,7 @@ def kept_after(controller: Controller, frames: int, unit: str) -> torch.Tensor:
 @pytest.mark.parametrize(("name", "unit"), [("lstm", "cell"), ("gru", "hidden"), ("frozen_lstm", "cell")])
 def test_units_may_start_with_memories_of_many_lengths(name: str, unit: str) -> None:
     controller = build_controller(name, F, 512, torch.Generator().manual_seed(1))
-    controller.remember(200, torch.Generator().manual_seed(2))
+    controller.chrono_initialise(200, torch.Generator().manual_seed(2))
     spans = -10 / kept_after(controller, 10, unit).log()
     fast, slow = spans.chunk(2)
     plain = build_controller(name, F, 512, torch.Generator().manual_seed(1))
@@ -272,7 +274,7 @@ def test_units_may_start_with_memories_of_many_lengths(name: str, unit: str) -> 
 
 def test_slots_may_start_with_memories_of_many_lengths() -> None:
     controller = build_controller("rmc", F, 128, torch.Generator().manual_seed(1))
-    controller.remember(200, torch.Generator().manual_seed(2))
+    controller.chrono_initialise(200, torch.Generator().manual_seed(2))
     input_bias, forget_bias = controller.get_parameter("input_to_gates.bias").chunk(2)
     assert torch.equal(forget_bias[:16], torch.ones(16))
     assert not input_bias[:16].any()
@@ -281,14 +283,12 @@ def test_slots_may_start_with_memories_of_many_lengths() -> None:
 
 
 @pytest.mark.parametrize("name", ["rnn", "feedforward"])
-def test_without_gates_there_is_no_memory_to_set(name: str) -> None:
-    with pytest.raises(ValueError, match="without gates"):
-        build_controller(name, F, U, torch.Generator()).remember(200, torch.Generator())
-    with pytest.raises(ValueError, match=f"memory_span is 200, but a {name} controller has no gates"):
-        AgentConfig(name, memory_span=200)
+def test_without_gates_there_are_no_time_constants_to_set(name: str) -> None:
+    with pytest.raises(ValueError, match="no gates: leave the aid chrono out"):
+        build_controller(name, F, U, torch.Generator()).chrono_initialise(200, torch.Generator())
 
 
 @pytest.mark.parametrize("span", [0.5, math.nan, math.inf])
-def test_a_memory_lasts_at_least_a_frame(span: float) -> None:
+def test_a_time_constant_is_at_least_a_frame(span: float) -> None:
     with pytest.raises(ValueError, match="at least 1 frame"):
-        AgentConfig(memory_span=span)
+        ChronoSettings(span)

@@ -1,14 +1,16 @@
 """Never look twice: the same numbers and gradients as looking every time, and no look that is not needed."""
 
+from collections.abc import Callable
+
 import pytest
 import torch
 import torch.nn.functional as F
-from gnomon.agent.eye import Eye, distinct_ids, learn_to_see
 from torch import Tensor
 
-from gnomon.agent import eye
+from gnomon.agent import feature_cache
 from gnomon.agent.agent import Agent, AgentConfig
 from gnomon.agent.controllers import CONTROLLERS
+from gnomon.agent.feature_cache import FeatureCache, backpropagate_into_vision
 from gnomon.learn.losses import impala_loss
 
 T, B, OBSERVATIONS = 12, 4, 30
@@ -38,32 +40,35 @@ def draw_ids(*shape: int) -> Tensor:
 
 @pytest.fixture
 def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(eye, "CHUNK_PIXELS", 7 * 8 * 8)  # 7 frames, so that batches take several and a rest
+    monkeypatch.setattr(feature_cache, "CHUNK_PIXELS", 7 * 8 * 8)  # 7 frames, so that batches take several and a rest
 
 
-def loss_and_gradient(agent: Agent, dedup: bool) -> tuple[Tensor, dict[str, Tensor]]:
+def loss_and_gradient(agent: Agent, every_frame: bool) -> tuple[Tensor, dict[str, Tensor]]:
     """As the learner does it: features without gradient, the loss's gradient with respect to them, then vision's."""
     generator = torch.Generator().manual_seed(11)
     first = torch.rand(T + 1, B, generator=generator) < 0.2
     renderer, ids = Renderer(), draw_ids(T + 1, B)
-    distinct, places = distinct_ids(ids, dedup)
-    assert len(distinct) == (len(ids.unique()) if dedup else ids.numel())
-    features = Eye(agent, renderer, OBSERVATIONS, dedup).features(distinct).requires_grad_()
+    distinct, places = ids.unique(return_inverse=True)
+    if every_frame:
+        distinct, places = ids.flatten(), torch.arange(ids.numel()).view(ids.shape)
+    features = FeatureCache(agent, renderer, OBSERVATIONS).features(distinct).requires_grad_()
     drive = F.embedding(places, agent.controller.drive(features))
     output, _ = agent.unroll(drive, first, agent.initial_state(B))
     agent.zero_grad()
     loss, _ = impala_loss(
         output.logits[:-1],
         output.value[:-1],
-        output.value[-1].detach(),
+        output.value.detach(),
         behaviour_log_prob=-2 * torch.rand(T, B, generator=generator) - 0.5,
         actions=torch.randint(0, 5, (T, B), generator=generator),
         r_t=torch.randn(T, B, generator=generator),
         discount_t=0.99 * (~first[1:]),
+        entropy_cost=0.01,
+        value_cost=0.5,
     )
     loss.backward()
     assert features.grad is not None
-    learn_to_see(agent, renderer, distinct, features.grad)
+    backpropagate_into_vision(agent, renderer, distinct, features.grad)
     return loss.detach(), {name: p.grad for name, p in agent.named_parameters() if p.grad is not None}
 
 
@@ -71,8 +76,8 @@ def loss_and_gradient(agent: Agent, dedup: bool) -> tuple[Tensor, dict[str, Tens
 @pytest.mark.parametrize("controller", CONTROLLERS)
 def test_distinct_observations_give_the_same_loss_and_gradient(controller: str) -> None:
     agent = build(controller)
-    loss_every, grad_every = loss_and_gradient(agent, dedup=False)
-    loss_distinct, grad_distinct = loss_and_gradient(agent, dedup=True)
+    loss_every, grad_every = loss_and_gradient(agent, every_frame=True)
+    loss_distinct, grad_distinct = loss_and_gradient(agent, every_frame=False)
     torch.testing.assert_close(loss_distinct, loss_every, rtol=1e-5, atol=0)
     assert set(grad_distinct) == set(grad_every)
     assert {name for name in grad_every if name.startswith("vision.")}
@@ -88,59 +93,96 @@ def test_looking_first_and_learning_later_is_plain_backpropagation() -> None:
     agent.vision(renderer.pictures[ids]).backward(wanted)
     plain = {name: p.grad.clone() for name, p in agent.vision.named_parameters() if p.grad is not None}
     agent.zero_grad()
-    learn_to_see(agent, renderer, ids, wanted)
+    backpropagate_into_vision(agent, renderer, ids, wanted)
     for name, parameter in agent.vision.named_parameters():
         torch.testing.assert_close(parameter.grad, plain[name])
 
 
 def test_chunks_do_not_change_the_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     agent = build()
-    _, whole = loss_and_gradient(agent, dedup=False)
-    monkeypatch.setattr(eye, "CHUNK_PIXELS", 1)  # less than a frame still means a frame
-    _, by_frame = loss_and_gradient(agent, dedup=False)
+    _, whole = loss_and_gradient(agent, every_frame=True)
+    monkeypatch.setattr(feature_cache, "CHUNK_PIXELS", 1)  # less than a frame still means a frame
+    _, by_frame = loss_and_gradient(agent, every_frame=True)
     for name, grad in whole.items():
         assert (by_frame[name] - grad).norm() / grad.norm() < 1e-5, name
 
 
 @pytest.mark.usefixtures("small_chunks")
-def test_eye_looks_once_until_it_forgets() -> None:
+def test_every_observation_is_seen_once_until_vision_changes() -> None:
     agent, renderer, ids = build(), Renderer(), draw_ids(20)
-    sight = Eye(agent, renderer, OBSERVATIONS)
-    drive = sight.look(ids)
+    cache = FeatureCache(agent, renderer, OBSERVATIONS)
+    drive = cache.look(ids)
     assert not drive.requires_grad
     torch.testing.assert_close(drive, agent.drive(Renderer().pictures[ids]).detach())
     assert sorted(renderer.asked) == ids.unique().tolist()
 
-    assert torch.equal(sight.look(ids), drive)
-    torch.testing.assert_close(sight.features(ids), agent.vision(renderer.pictures[ids]).detach())
+    assert torch.equal(cache.look(ids), drive)
+    torch.testing.assert_close(cache.features(ids), agent.vision(renderer.pictures[ids]).detach())
     assert len(renderer.asked) == len(ids.unique()), "a second look renders nothing"
 
     with torch.no_grad():
         agent.vision.embed.bias.add_(1.0)
-    assert torch.equal(sight.look(ids), drive), "the table holds until forget()"
-    sight.forget()
-    torch.testing.assert_close(sight.look(ids), agent.drive(Renderer().pictures[ids]).detach())
+    torch.testing.assert_close(cache.features(ids), agent.vision(renderer.pictures[ids]).detach())
+    torch.testing.assert_close(cache.look(ids), agent.drive(Renderer().pictures[ids]).detach())
 
 
-def test_eye_without_dedup_sees_every_frame_anew() -> None:
+def by_step(agent: Agent, part: str) -> None:
+    optimiser = torch.optim.Adam(agent.get_submodule(part).parameters(), lr=0.1)
+    agent.drive(Renderer().pictures[:4]).sum().backward()
+    optimiser.step()
+
+
+def by_load(agent: Agent, part: str) -> None:
+    module = agent.get_submodule(part)
+    module.load_state_dict({name: tensor + 0.1 for name, tensor in module.state_dict().items()})
+
+
+@pytest.mark.parametrize("part", ["vision", "controller"])
+@pytest.mark.parametrize("change", [by_step, by_load])
+def test_any_change_of_the_weights_is_noticed(change: Callable[[Agent, str], None], part: str) -> None:
     agent, renderer, ids = build(), Renderer(), draw_ids(20)
-    sight = Eye(agent, renderer, OBSERVATIONS, dedup=False)
-    torch.testing.assert_close(sight.look(ids), Eye(agent, Renderer(), OBSERVATIONS).look(ids))
-    sight.look(ids)
-    assert renderer.asked == [*ids.tolist(), *ids.tolist()]
-
-
-def test_eye_looks_ahead_at_the_drawings_it_has_seen() -> None:
-    renderer = Renderer()
-    sight = Eye(build(), renderer, OBSERVATIONS, drawings=5)
-    each = OBSERVATIONS // 5
-    sight.look(torch.tensor([each + 1, 3 * each]))
-    sight.look_ahead()
-    seen = [*range(each, 2 * each), *range(3 * each, 4 * each)]
-    assert sight.state_dict()["known"].nonzero().squeeze(1).tolist() == seen
+    cache = FeatureCache(agent, renderer, OBSERVATIONS)
+    before = cache.look(ids)
     asked = len(renderer.asked)
-    sight.look_ahead()
-    sight.look(torch.tensor(seen))
+    change(agent, part)
+    after = cache.look(ids)
+    assert not torch.allclose(before, after)
+    torch.testing.assert_close(after, agent.drive(Renderer().pictures[ids]).detach())
+    assert (len(renderer.asked) > asked) == (part == "vision"), "a new controller needs no new look"
+
+
+def test_a_saved_and_loaded_cache_fills_as_the_one_that_goes_on() -> None:
+    """Portions decide the last bits: what is seen in one go must be seen in one go again."""
+    agent = build()
+    renderers = [Renderer(), Renderer()]
+    caches = [FeatureCache(agent, renderer, OBSERVATIONS) for renderer in renderers]
+    for part in draw_ids(20).split(4):
+        caches[0].look(part)
+    caches[1].load_state_dict(caches[0].state_dict())
+    for renderer, cache in zip(renderers, caches, strict=True):
+        renderer.asked.clear()
+        cache.look(torch.tensor([3, 4]))
+    assert renderers[0].asked == renderers[1].asked
+    assert len(renderers[0].asked) >= len(draw_ids(20).unique())
+    with torch.no_grad():
+        agent.vision.embed.bias.add_(1.0)
+    for renderer, cache in zip(renderers, caches, strict=True):
+        renderer.asked.clear()
+        cache.look(torch.tensor([3, 4]))
+    assert renderers[0].asked == renderers[1].asked == [3, 4]
+
+
+def test_looking_ahead_covers_the_drawings_seen_so_far() -> None:
+    renderer = Renderer()
+    cache = FeatureCache(build(), renderer, OBSERVATIONS, drawings=5)
+    each = OBSERVATIONS // 5
+    cache.look(torch.tensor([each + 1, 3 * each]))
+    cache.look_ahead()
+    seen = [*range(each, 2 * each), *range(3 * each, 4 * each)]
+    assert cache.state_dict()["expected"].nonzero().squeeze(1).tolist() == seen
+    asked = len(renderer.asked)
+    cache.look_ahead()
+    cache.look(torch.tensor(seen))
     assert len(renderer.asked) == asked
 
 
@@ -148,26 +190,25 @@ def test_eye_looks_ahead_at_the_drawings_it_has_seen() -> None:
 def test_the_drive_is_the_present_controllers_in_large_tables_and_small(
     small: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(eye, "SMALL_TABLE", small)
+    monkeypatch.setattr(feature_cache, "SMALL_TABLE", small)
     agent, ids = build(), draw_ids(20)
-    sight = Eye(agent, Renderer(), OBSERVATIONS)
+    cache = FeatureCache(agent, Renderer(), OBSERVATIONS)
     for _ in range(2):
         for part in ids.split(5):  # later parts find some of theirs driven already
-            torch.testing.assert_close(sight.look(part), agent.drive(Renderer().pictures[part]).detach())
+            torch.testing.assert_close(cache.look(part), agent.drive(Renderer().pictures[part]).detach())
         with torch.no_grad():
             for weight in agent.controller.parameters():
                 weight.add_(0.1)
-        sight.forget_drive()
 
 
-def test_eye_looked_up_rows_are_the_callers_own() -> None:
-    sight = Eye(build(), Renderer(), OBSERVATIONS)
+def test_looked_up_rows_are_the_callers_own() -> None:
+    cache = FeatureCache(build(), Renderer(), OBSERVATIONS)
     ids = torch.tensor([3, 3, 5])
-    before = sight.look(ids).clone()
-    sight.look(ids).zero_()
-    assert torch.equal(sight.look(ids), before)
+    before = cache.look(ids).clone()
+    cache.look(ids).zero_()
+    assert torch.equal(cache.look(ids), before)
 
 
-def test_an_eye_needs_observations() -> None:
+def test_a_cache_needs_observations() -> None:
     with pytest.raises(ValueError, match="observations must be at least 1, got 0"):
-        Eye(build(), Renderer(), 0)
+        FeatureCache(build(), Renderer(), 0)

@@ -11,7 +11,9 @@ from torch import Tensor
 from gnomon.agent.agent import Output
 from gnomon.agent.controllers import CONTROLLERS
 from gnomon.lab.laboratory import Frame
-from gnomon.learn.actor import Actor, Unroll, sample
+from gnomon.learn.actor import Actor
+from gnomon.learn.unroll import Unroll
+from gnomon.subjects.agent import sample
 
 EPISODES = torch.tensor([1, 2, 3, 7, 10, 40])  # frames of every episode, lane by lane; an unroll has 7
 LENGTH, UNROLLS = 7, 30
@@ -33,7 +35,8 @@ class CountingLaboratory:
         reward = torch.full((self.lanes,), float(self.now))
         self.now += 1
         end = self.now % EPISODES == 0
-        return Frame(self.observation, reward, end, end, self.observation)
+        t_s, t_p = (torch.full((self.lanes,), value, dtype=torch.int16) for value in (self.now, 2 * self.now))
+        return Frame(self.observation, reward, end, end, self.observation, t_s, t_p)
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"now": torch.tensor(self.now)}
@@ -58,20 +61,20 @@ def counting_logits(count: Tensor, seen: Tensor) -> Tensor:
     return torch.stack([count / 50, -(seen % PER_LANE) / 100], -1)
 
 
-class CountingEye:
+class CountingCache:
     def look(self, ids: Tensor) -> Tensor:
         return ids.float()
 
     def state_dict(self) -> dict[str, Tensor]:
-        return {"known": torch.zeros(0, dtype=torch.bool)}
+        return {"expected": torch.zeros(0, dtype=torch.bool)}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         pass
 
 
 def counting_actor(seed: int = 0) -> Actor:
-    laboratory, agent, eye = (cast(Any, kind()) for kind in (CountingLaboratory, CountingAgent, CountingEye))
-    return Actor(laboratory, agent, eye, torch.Generator().manual_seed(seed), length=LENGTH)
+    laboratory, agent, cache = (cast(Any, kind()) for kind in (CountingLaboratory, CountingAgent, CountingCache))
+    return Actor(laboratory, agent, cache, torch.Generator().manual_seed(seed), length=LENGTH)
 
 
 def check_counts(unroll: Unroll, number: int) -> None:
@@ -82,6 +85,8 @@ def check_counts(unroll: Unroll, number: int) -> None:
     assert torch.equal(unroll.since.squeeze(2).long(), frame + torch.arange(len(EPISODES)))
     assert torch.equal(unroll.end, (frame[:-1] + 1) % EPISODES == 0)
     assert torch.equal(unroll.reward, frame[:-1].float())
+    assert torch.equal(unroll.t_s.long(), frame[1:])
+    assert torch.equal(unroll.t_p.long(), 2 * frame[1:])
     # Before the unroll: the frames since the last reset, whether or not the next frame brings another.
     before = (number * LENGTH - 1) % EPISODES + 1 if number else torch.zeros(len(EPISODES))
     assert torch.equal(unroll.state["count"], before.float())
@@ -123,7 +128,7 @@ def test_counting_goes_on_after_a_state_dict() -> None:
 
 def learner_log_prob(actor: Actor, unroll: Unroll) -> tuple[Tensor, dict[str, Tensor]]:
     """What the learner makes of an unroll: log probabilities of the actions [T, B], and the state after frame T - 1."""
-    drive = actor.eye.look(unroll.ids.flatten()).unflatten(0, unroll.ids.shape)  # [T + 1, B, D]
+    drive = actor.cache.look(unroll.ids.flatten()).unflatten(0, unroll.ids.shape)  # [T + 1, B, D]
     output, _ = actor.agent.unroll(drive, unroll.first, unroll.state)
     _, state = actor.agent.unroll(drive[:-1], unroll.first[:-1], unroll.state)
     log_policy = output.logits[:-1].log_softmax(-1)
@@ -172,7 +177,6 @@ def test_an_actor_goes_on_from_its_state_dict_as_if_nothing_had_happened(control
     other.unroll()  # what it has seen and done so far must not leak
     for _ in range(3):
         actor.unroll()
-    actor.eye.forget()  # as after an update: a table filled in other portions differs in the last bits
     other.load_state_dict({name: tensor.clone() for name, tensor in actor.state_dict().items()})
     for _ in range(3):
         expected, unroll = actor.unroll().tensors(), other.unroll().tensors()

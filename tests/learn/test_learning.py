@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.agent.agent import AgentConfig
-from gnomon.config import LearningConfig, RunConfig
+from gnomon.config import LearningConfig, Loss, Optimiser, RunConfig
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn.loop import Trainer
@@ -19,10 +19,8 @@ EASY = RunConfig(
         lanes=128,
         unroll=20,
         batch=32,
-        vision_every=8,
-        discount=0.95,
-        learning_rate=2e-3,
-        vision_learning_rate=1e-3,
+        optimiser=Optimiser(learning_rate=2e-3, vision_learning_rate=1e-3, vision_every=8),
+        loss=Loss(discount=0.95, entropy_cost=0.003),
     ),
     seed=1,
 )

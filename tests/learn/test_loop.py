@@ -16,7 +16,12 @@ import torch
 from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.config import RunConfig
-from gnomon.learn import backtracking, training
+from gnomon.learn import scores
+from gnomon.learn.aids import AIDS, Aids, rollback
+from gnomon.learn.aids.kl_limit import KLLimitSettings
+from gnomon.learn.aids.rollback import Rollback, RollbackSettings
+from gnomon.learn.aids.vision_freeze import VisionFreezeSettings
+from gnomon.learn.build import stream
 from gnomon.learn.checkpoint import Checkpoint, newest_checkpoint, numbered, unnest, write_checkpoint
 from gnomon.learn.learner import NotFiniteError
 from gnomon.learn.loop import Limits, Trainer, resume, start
@@ -61,7 +66,7 @@ def start_process(folder: Path) -> subprocess.Popen[str]:
 
 
 def kill_after(process: subprocess.Popen[str], rounds: int, seconds: float) -> int:
-    """Let a process do so many rounds and so many seconds more, then kill it; returns the round it began at."""
+    """Let a process do some rounds and some seconds more, then kill it; returns the round it began at."""
     assert process.stdout is not None
     began = int(process.stdout.readline().removeprefix("at "))
     for _ in range(rounds):
@@ -94,22 +99,30 @@ def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path: Path, un
 # Stopping and going on within this process.
 
 
-WAITING = replace(CONFIG, learning=replace(CONFIG.learning, batch=80))  # most unrolls only wait for a batch
-EVERY_THIRD = replace(CONFIG, learning=replace(CONFIG.learning, vision_every=3))  # rounds of several unrolls
-FEEDFORWARD = replace(CONFIG, agent=replace(CONFIG.agent, controller="feedforward"))
+def changed(**learning: Any) -> RunConfig:
+    return replace(CONFIG, learning=replace(CONFIG.learning, **learning))
 
-WHITENED = replace(CONFIG, learning=replace(CONFIG.learning, whiten=True, trust=1e-9))  # ever smaller steps
+
+def aided(*names: str, **settings: Any) -> RunConfig:
+    return changed(aids=Aids(use=names, **settings))
+
+
+WAITING = changed(batch=80)  # most unrolls only wait for a batch
+EVERY_THIRD = changed(optimiser=replace(CONFIG.learning.optimiser, vision_every=3))  # rounds of several unrolls
+FEEDFORWARD = replace(CONFIG, agent=replace(CONFIG.agent, controller="feedforward"))
+VALUE_NETWORK = replace(CONFIG, agent=replace(CONFIG.agent, value_units=12))
+ALL_AIDS = aided(
+    *AIDS,
+    kl_limit=KLLimitSettings(nats=1e-9),  # ever smaller steps
+    vision_freeze=VisionFreezeSettings(frames=6 * FRAMES_PER_ROUND),
+    rollback=RollbackSettings(below=1.0),
+)
 
 
 @pytest.mark.parametrize(
     "config",
-    [WAITING, EVERY_THIRD, FEEDFORWARD, WHITENED],
-    ids=[
-        "waiting",
-        "every_third",
-        "feedforward",
-        "whitened",
-    ],
+    [WAITING, EVERY_THIRD, FEEDFORWARD, VALUE_NETWORK, ALL_AIDS],
+    ids=["waiting", "every_third", "feedforward", "value_network", "all_aids"],
 )
 def test_a_run_in_three_parts_is_the_same_run(tmp_path: Path, config: RunConfig) -> None:
     whole, parts = (start(config, tmp_path / name) for name in ("whole", "parts"))
@@ -201,7 +214,7 @@ def test_numbers_that_are_not_finite_fail_the_run_and_leave_the_last_good_checkp
 
 
 def test_frames_of_the_schedule_limit_a_run_without_other_limits(tmp_path: Path) -> None:
-    config = replace(CONFIG, learning=replace(CONFIG.learning, frames=3 * FRAMES_PER_ROUND - 5))
+    config = changed(schedule=replace(CONFIG.learning.schedule, frames=3 * FRAMES_PER_ROUND - 5))
     trainer = start(config, tmp_path / "run")
     assert trainer.run(Limits()) == "frames"
     assert trainer.rounds == 3
@@ -226,7 +239,7 @@ def test_minutes_limit_a_run_and_count_across_processes(tmp_path: Path) -> None:
 def test_the_criterion_stops_a_run_once_there_are_enough_trials(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(training, "RECENT_TRIALS", 12)
+    monkeypatch.setattr(scores, "RECENT_TRIALS", 12)
     trainer = start(CONFIG, tmp_path / "run")
     enough: list[bool] = []
 
@@ -245,12 +258,12 @@ def finished(trainer: Trainer) -> list[str]:
 
 
 def test_scores_are_shares_of_the_last_trials(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(training, "RECENT_TRIALS", 40)
+    monkeypatch.setattr(scores, "RECENT_TRIALS", 40)
     rows: list[dict[str, Any]] = []
     trainer = start(CONFIG, tmp_path / "run")
     trainer.run(limit(3 * ROUNDS), rows.append)
     table = [row for row in trainer.folder.read_trials().to_dicts() if row["outcome"] not in ("cut_off", "aborted")]
-    assert len(table) > 50  # the oldest have been forgotten
+    assert len(table) > 50  # the oldest are gone
     recent = table[-40:]
     hits = [
         row["production_interval"] is not None and abs(row["production_interval"] - row["sample_interval"]) < 8
@@ -295,9 +308,9 @@ def test_a_folder_that_holds_a_run_is_not_touched(tmp_path: Path) -> None:
 
 
 def test_seeds_and_purposes_have_streams_of_their_own() -> None:
-    streams = {training.stream(seed, purpose) for seed in range(50) for purpose in ("laboratory", "actions")}
+    streams = {stream(seed, purpose) for seed in range(50) for purpose in ("laboratory", "actions")}
     assert len(streams) == 100
-    assert training.stream(0, "actions") == training.stream(0, "actions")
+    assert stream(0, "actions") == stream(0, "actions")
 
 
 def test_a_run_that_is_done_is_left_as_it_is(tmp_path: Path) -> None:
@@ -334,8 +347,8 @@ def test_a_limit_that_makes_no_sense_is_named(limits: dict[str, Any], message: s
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("[]", "JSON object"), ("{", "config.json: "), ('{"laerning": {}}', "no part laerning"),
-     ('{"learning": {"lanes": "many"}}', "LearningConfig"), ('{"learning": {"lane": 3}}', "has no setting lane")],
+    [("[]", "JSON object"), ("{", "config.json: "), ('{"laerning": {}}', "RunConfig has no setting laerning"),
+     ('{"format": 2, "learning": {"lanes": "many"}}', "lanes is 'many'; it must be a whole number"), ('{"learning": {"lane": 3}}', "has no setting lane")],
 )  # fmt: skip
 def test_a_damaged_config_is_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "config.json").write_text(text)
@@ -344,61 +357,51 @@ def test_a_damaged_config_is_named(tmp_path: Path, text: str, message: str) -> N
     assert "config.json" in str(error.value)
 
 
-def test_a_run_resumes_exactly_when_vision_is_at_rest(tmp_path: Path) -> None:
-    config = replace(CONFIG, learning=replace(CONFIG.learning, vision_frames=2 * FRAMES_PER_ROUND))
+@pytest.mark.parametrize("aid", AIDS)
+def test_a_run_resumes_exactly_with_each_aid(tmp_path: Path, aid: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rollback, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(rollback, "EVERY", 2)
+    monkeypatch.setattr(rollback, "GOOD", 0.1)
+    freeze = VisionFreezeSettings(frames=2 * FRAMES_PER_ROUND)
+    config = aided(aid, rollback=RollbackSettings(below=1.0), vision_freeze=freeze)
     whole = start(config, tmp_path / "whole")
-    whole.run(Limits(frames=6 * FRAMES_PER_ROUND))
-    start(config, tmp_path / "parts").run(Limits(frames=4 * FRAMES_PER_ROUND))
-    resumed, _ = resume(tmp_path / "parts")
-    resumed.run(Limits(frames=6 * FRAMES_PER_ROUND))
-    for name, tensor in whole.agent.state_dict().items():
-        assert torch.equal(tensor, resumed.agent.state_dict()[name]), name
-
-
-def test_a_run_that_went_back_resumes_exactly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(backtracking, "WORTH_KEEPING", 0.0)
-    monkeypatch.setattr(backtracking, "EVERY", 2)
-    monkeypatch.setattr(backtracking, "GOOD", 0.1)
-    config = replace(CONFIG, learning=replace(CONFIG.learning, lost=1.0))
-    whole = start(config, tmp_path / "whole")
-    whole.run(limit(24))
-    assert whole.backtracking is not None
-    assert whole.backtracking.times >= 2
-    for rounds in (9, 17, 24):
+    whole.run(limit(20))
+    for rounds in (7, 13, 20):
         trainer = resume(tmp_path / "parts")[0] if (tmp_path / "parts").exists() else start(config, tmp_path / "parts")
         trainer.run(limit(rounds))
     assert_same_run(trainer.folder, whole.folder)
+    (only,) = whole.learner.aids
+    if isinstance(only, Rollback):
+        assert only.times >= 2
 
 
-def test_lanes_that_went_back_forget_what_the_lost_weights_made_of_the_past(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_lanes_restart_after_a_rollback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A controller may have several steady states; in another than it was trained in, its old weights are no use."""
-    monkeypatch.setattr(backtracking, "WORTH_KEEPING", 0.0)
-    monkeypatch.setattr(backtracking, "EVERY", 1)
-    monkeypatch.setattr(backtracking, "GOOD", 0.0)
-    trainer = start(replace(CONFIG, learning=replace(CONFIG.learning, lost=1.0)), tmp_path / "run")
-    assert trainer.backtracking is not None
-    began_anew: dict[bool, list[bool]] = {True: [], False: []}  # by whether the round ended with going back
+    monkeypatch.setattr(rollback, "WORTH_KEEPING", 0.0)
+    monkeypatch.setattr(rollback, "EVERY", 1)
+    monkeypatch.setattr(rollback, "GOOD", 0.0)
+    trainer = start(aided("rollback", "initial_state", rollback=RollbackSettings(below=1.0)), tmp_path / "run")
+    aid = next(each for each in trainer.learner.aids if isinstance(each, Rollback))
+    restarted: dict[bool, list[bool]] = {True: [], False: []}  # by whether the round ended with a rollback
     for _ in range(12):
-        times = trainer.backtracking.times
+        times = aid.times
         trainer.round()
         begin = trainer.agent.initial_state(CONFIG.learning.lanes)
-        same = [torch.equal(tensor, begin[name]) for name, tensor in trainer.actor.state.items()]
-        began_anew[trainer.backtracking.times > times].append(all(same))
-    assert began_anew[True]
-    assert all(began_anew[True])
-    assert began_anew[False]
-    assert not any(began_anew[False])
+        same = [torch.equal(tensor, begin[name]) for name, tensor in trainer.actor.subject.state.items()]
+        restarted[aid.times > times].append(all(same))
+    assert restarted[True]
+    assert all(restarted[True])
+    assert restarted[False]
+    assert not any(restarted[False])
 
 
-def test_the_reward_rate_is_the_tasks_own_though_the_learner_is_graded(tmp_path: Path) -> None:
-    assert CONFIG.learning.grading is not None
+def test_the_reward_rate_is_the_tasks_own_though_rewards_are_shaped(tmp_path: Path) -> None:
     rows: list[dict[str, Any]] = []
-    trainer = start(CONFIG, tmp_path / "run")
+    trainer = start(aided("reward_shaping"), tmp_path / "run")
     trainer.run(limit(3 * ROUNDS), rows.append)
     earned = trainer.folder.read_trials()["reward"].sum()
     assert earned > 0
+    assert rows[0]["shaped_share"] == 1
     assert sum(row["reward_rate"] for row in rows) * FRAMES_PER_ROUND / 1000 == pytest.approx(earned)
 
 
@@ -406,7 +409,7 @@ def test_a_checkpoint_of_another_version_is_named(tmp_path: Path) -> None:
     trainer = start(CONFIG, tmp_path / "run")
     trainer.run(limit(1))
     checkpoint, _ = newest_checkpoint(trainer.folder.checkpoints)
-    tensors = {name: tensor for name, tensor in checkpoint.tensors.items() if name != "learner.critic.solution"}
+    tensors = {name: tensor for name, tensor in checkpoint.tensors.items() if name != "learner.updates"}
     write_checkpoint(trainer.folder.checkpoints, Checkpoint(9, tensors, checkpoint.counters))
-    with pytest.raises(ValueError, match="lacks 'solution'; go on with the version of gnomon that wrote it"):
+    with pytest.raises(ValueError, match="lacks 'updates'; go on with the version of gnomon that wrote it"):
         resume(tmp_path / "run")

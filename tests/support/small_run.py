@@ -4,9 +4,9 @@ import sys
 from pathlib import Path
 
 import torch
-from gnomon.agent.feature_cache import FeatureCache
 
 from gnomon.agent.agent import Agent, AgentConfig
+from gnomon.agent.feature_cache import FeatureCache
 from gnomon.config import LearningConfig, Optimiser, RunConfig, Schedule
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig

@@ -189,7 +189,8 @@ def train_run(
     except NotFiniteError as error:
         kept = f"the last good checkpoint is in {trainer.folder.checkpoints}" if trainer.number else "no checkpoint yet"
         raise ValueError(
-            f"{error}; {kept}. Try a new run with a lower --learning.optimiser.learning-rate or --learning.optimiser.clip-norm"
+            f"{error}; {kept}. Try a new run with a lower --learning.optimiser.learning-rate or "
+            "--learning.optimiser.clip-norm"
         ) from None
     if trainer.rounds == rounds:
         console.print(f"nothing to do: the run is at {trainer.frames:,} frames; give more --frames, --minutes")

@@ -91,8 +91,8 @@ class Trainer:
         if len(trials):
             self.progress.success += (1 - SUCCESS_DECAY) * (rewarded_share(trials) - self.progress.success)
             self.progress.best = max(self.progress.best, self.progress.success)
-        # All aids are asked: no short cut.
-        if any([aid.after_round(self.progress, self.rounds) for aid in self.learner.aids]):
+        restarts = [aid.after_round(self.progress, self.rounds) for aid in self.learner.aids]
+        if any(restarts):
             self.source.restart()
         return means(turns) | {"reward_rate": 1000 * float(trials["reward"].sum()) / (self.frames - frames)}
 
@@ -115,10 +115,10 @@ class Trainer:
             return self._run(limits, report, checkpoint_minutes)
 
     def _run(self, limits: Limits, report: Callable[[dict[str, Any]], None], checkpoint_minutes: float) -> str:
+        self._status("running")
         from torch.utils.tensorboard import SummaryWriter  # slow to import, and nobody else needs it
 
         last_checkpoint = time.monotonic()
-        self._status("running")
         try:
             with (
                 SummaryWriter(str(self.folder.tensorboard), purge_step=self.frames) as curves,

@@ -3,8 +3,8 @@
 A training is begun by writing its folder and resumed like any other: a run without a checkpoint starts at its first
 frame. So whatever happened to the sweep or to a process, sweeping again goes on where each run's last checkpoint is.
 
-`python -m gnomon.sweep.sweeper FOLDER THREADS` is such a process. Besides what every training writes, the folder then has
-`log.txt` (what the process said) and, while it runs, `progress.json` (how far it is).
+`python -m gnomon.sweep.sweeper FOLDER THREADS` is such a process. Besides what every training writes, the folder then
+has `log.txt` (what the process said) and, while it runs, `progress.json` (how far it is).
 """
 
 import json

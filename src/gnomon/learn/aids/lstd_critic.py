@@ -148,7 +148,7 @@ class LeastSquaresValues:
         now = functions[:-1:EVERY].flatten(0, 1)
         later = (left[::EVERY].unsqueeze(-1) * functions[ends[::EVERY]]).flatten(0, 1)
         self.left = self.memory * self.left + (now.T @ (now - later)).double()
-        self.right = self.memory * self.right + (now.T @ returns.flatten()).double()
+        self.right = self.memory * self.right + (now.T @ returns.flatten().to(now)).double()
         ridge = RIDGE * torch.eye(len(self.solution), dtype=torch.float64, device=self.left.device)
         self.solution = torch.linalg.solve(self.left + ridge, self.right + RIDGE * self.solution)
         # From too few frames the fixed point may be anywhere, and further off each time.
