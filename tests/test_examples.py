@@ -13,8 +13,8 @@ from PIL import Image
 from small_run import CONFIG, FRAMES_PER_ROUND
 from torch import Tensor
 
-from gnomon.lab.subjects import PerfectSubject
 from gnomon.learn.training import Limits, start
+from gnomon.subjects.scripted import PerfectSubject
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 
@@ -80,7 +80,7 @@ def test_other_library_counts_what_happened(
     subject = PerfectSubject(session.env.laboratory)
     ends = 0
     for _ in range(300):
-        _, goes_on = session.step(subject.act())
+        _, goes_on = session.step(subject.act().action)
         ends += int((1 - goes_on).sum())
     answered = sum(map(len, session.productions.values()))
     assert ends > 10

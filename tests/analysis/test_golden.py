@@ -24,9 +24,9 @@ from gnomon.analysis.results import from_json, to_json
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
 from gnomon.analysis.variants import Variants, variants
 from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.subjects import NoisySubject
 from gnomon.lab.tasks import PAPER
 from gnomon.records.trials import read_trials, schema, take_trials, write_trials
+from gnomon.subjects.scripted import NoisySubject
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 PROBED = replace(PAPER, probe_intervals=(5, 25, 55, 110, 120), probe_probability=0.3)
@@ -47,7 +47,7 @@ def make_trials() -> pl.DataFrame:
     laboratory = Laboratory(PROBED, lanes=LANES, seed=5)
     subject = BayesianSubject(laboratory, seed=6, w_m=W_M, w_p=W_P)
     for _ in range(FRAMES):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     table = take_trials(laboratory.trials).filter(pl.int_range(pl.len()).over("lane") < TRIALS)
     assert table.height == LANES * TRIALS
     return table

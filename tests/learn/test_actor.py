@@ -11,7 +11,8 @@ from torch import Tensor
 from gnomon.agent.agent import Output
 from gnomon.agent.controllers import CONTROLLERS
 from gnomon.lab.laboratory import Frame
-from gnomon.learn.actor import Actor, Unroll, sample
+from gnomon.learn.actor import Actor, Unroll
+from gnomon.subjects.agent import sample
 
 EPISODES = torch.tensor([1, 2, 3, 7, 10, 40])  # frames of every episode, lane by lane; an unroll has 7
 LENGTH, UNROLLS = 7, 30
@@ -33,7 +34,8 @@ class CountingLaboratory:
         reward = torch.full((self.lanes,), float(self.now))
         self.now += 1
         end = self.now % EPISODES == 0
-        return Frame(self.observation, reward, end, end, self.observation)
+        none = torch.full((self.lanes,), -1, dtype=torch.int16)
+        return Frame(self.observation, reward, end, end, self.observation, none, none)
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"now": torch.tensor(self.now)}
@@ -144,7 +146,7 @@ def test_the_learner_reproduces_what_the_actor_did(controller: str) -> None:
         unroll = actor.unroll()
         log_prob, state = learner_log_prob(actor, unroll)
         torch.testing.assert_close(log_prob, unroll.log_prob, rtol=1e-5, atol=1e-6)
-        for name, tensor in actor.state.items():
+        for name, tensor in actor.subject.state.items():
             torch.testing.assert_close(state[name], tensor, rtol=1e-5, atol=1e-6)
         resets_inside += int(unroll.first[1:-1].sum())
         resets_at_border += int(unroll.first[-1].sum())

@@ -10,11 +10,11 @@ from fake_ray import EVERY_FRAME, assert_same_losses, on_pools
 
 from gnomon.agent.agent import AgentConfig
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.shaping import Grading
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn.cluster import Pools
 from gnomon.learn.cluster_start import Resources, joined
 from gnomon.learn.config import LearningConfig, RunConfig
+from gnomon.learn.schedule import Grading
 from gnomon.learn.training import Trainer
 from gnomon.records.runs import RunFolder
 

@@ -384,7 +384,7 @@ def test_lanes_that_went_back_forget_what_the_lost_weights_made_of_the_past(
         times = trainer.backtracking.times
         trainer.round()
         begin = trainer.agent.initial_state(CONFIG.learning.lanes)
-        same = [torch.equal(tensor, begin[name]) for name, tensor in trainer.actor.state.items()]
+        same = [torch.equal(tensor, begin[name]) for name, tensor in trainer.actor.subject.state.items()]
         began_anew[trainer.backtracking.times > times].append(all(same))
     assert began_anew[True]
     assert all(began_anew[True])

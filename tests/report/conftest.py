@@ -9,9 +9,9 @@ from gnomon.analysis.observer_fit import Comparison, ObserverFit, compare, fit
 from gnomon.analysis.performance import Production, production
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
 from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.subjects import NoisySubject
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.records.trials import take_trials
+from gnomon.subjects.scripted import NoisySubject
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +21,7 @@ def trials() -> pl.DataFrame:
     laboratory = Laboratory(task, lanes=64, seed=1)
     subject = NoisySubject(laboratory, 1)
     for _ in range(900):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     return take_trials(laboratory.trials)
 
 

@@ -8,7 +8,6 @@ from PIL import Image, ImageSequence
 
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.subjects import PerfectSubject
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.lab.view import MARGIN
 from gnomon.report import animation as animation_module
@@ -26,13 +25,14 @@ from gnomon.report.animation import (
     moment,
     with_palette,
 )
-from gnomon.report.film import TrialFilm, record_trial
+from gnomon.subjects.scripted import PerfectSubject
+from gnomon.subjects.trial_film import TrialFilm, film_trial
 
 
 @pytest.fixture(scope="module")
 def film() -> TrialFilm:
     laboratory = Laboratory(ReadySetGo(intervals=(20,)), OpticsConfig(retina=(8, 8)), seed=3)
-    return record_trial(laboratory, PerfectSubject(laboratory))
+    return film_trial(PerfectSubject(laboratory))
 
 
 @pytest.fixture(scope="module")

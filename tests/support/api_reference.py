@@ -17,7 +17,7 @@ INTRODUCTION = """\
 Every public function and class of the laboratory, the agents, learning, records, analyses and figures, in the words of
 its own docstring. T frames, B lanes, N distinct observations, F features, D drive, U units, A actions, I sample
 intervals; shapes are in brackets, times in frames (60 a second). What is registered by name: `gnomon.lab.tasks.TASKS`,
-`gnomon.lab.subjects.SUBJECTS`, `gnomon.agent.controllers.CONTROLLERS`, `gnomon.presets.PRESETS`.
+`gnomon.subjects.scripted.SUBJECTS`, `gnomon.agent.controllers.CONTROLLERS`, `gnomon.presets.PRESETS`.
 
 This page is made by `python tests/support/api_reference.py`; a test says when it is stale. Guides: [tasks](tasks.md),
 [agents](agents.md), [training](training.md), [records](records.md), [analyses](analyses.md),

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from gnomon.lab.gaze import LatticeGaze
 from gnomon.lab.optics import GazeLattice, Optics, OpticsConfig
 from gnomon.lab.screen import Picture
 from gnomon.lab.tasks.base import Task
@@ -36,21 +37,8 @@ class Frame:
     episode_end: Tensor  # bool [lanes]: the observation is already the first of the next episode
     timed_out: Tensor  # bool [lanes]: the episode ended because its time was up
     final_observation: Tensor  # int64 [lanes]: the same, but the old episode's last where one has ended
-
-
-class LatticeGaze:
-    """Gaze given as lattice indices (int64 [lanes]); boxes have been looked up once for the whole lattice."""
-
-    def __init__(self, index: Tensor, inside: Tensor, on_monitor: Tensor) -> None:
-        self.index, self._inside = index, inside  # inside: bool [boxes, gazes]
-        self.on_monitor = on_monitor.index_select(0, index)
-
-    # index_select is up to four times as fast as [].
-    def inside(self, box: int) -> Tensor:
-        return self._inside[box].index_select(0, self.index)
-
-    def inside_each(self, boxes: Tensor) -> Tensor:
-        return self._inside.view(-1).index_select(0, boxes * self._inside.shape[1] + self.index)
+    sample_interval: Tensor  # int16 [lanes]: t_s of a production that ended here and may earn a reward; -1 elsewhere
+    production_interval: Tensor  # int16 [lanes]: its t_p; -1 elsewhere
 
 
 class Laboratory:
@@ -96,6 +84,7 @@ class Laboratory:
 
     def restart(self, seed: int) -> None:
         """Start over in every lane, as if built with this seed; what the optics have traced is kept."""
+        check_seed(seed)
         self.generator.manual_seed(seed)
         self.button = torch.zeros(self.lanes, dtype=torch.bool, device=self.device)
         self.trials = Trials(
@@ -120,6 +109,10 @@ class Laboratory:
 
     def step(self, action: Tensor) -> Frame:
         """Let every lane act once (int [lanes]) and run one frame."""
+        lowest, highest = action.aminmax()
+        if lowest < 0 or highest >= len(self.actions):
+            wrong = int(lowest if lowest < 0 else highest)
+            raise ValueError(f"action is {wrong}; {self.task.name} has 0 to {len(self.actions) - 1}")
         self.gaze = self._next_gaze.index_select(0, self.gaze.add(action, alpha=self.lattice.count))
         click = self._press(action) if self.task.clicks else None
         gaze = LatticeGaze(self.gaze, self._inside, self._on_monitor)
@@ -129,7 +122,15 @@ class Laboratory:
         if len(ended):
             self.begin_episode(ended)
             observation = self.observation
-        return Frame(observation, frame.reward, frame.episode_end, frame.timed_out, final)
+        return Frame(
+            observation,
+            frame.reward,
+            frame.episode_end,
+            frame.timed_out,
+            final,
+            frame.sample_interval,
+            frame.production_interval,
+        )
 
     def begin_episode(self, lanes: Tensor) -> None:
         """Begin a new episode in these lanes (int64 [n]), whatever they were at."""
@@ -167,6 +168,11 @@ class Laboratory:
         )
         self.gaze, self.button = (state[name].to(self.device).clone() for name in ("gaze", "button"))
         self.generator.set_state(state["generator"].cpu())
+
+
+def check_seed(seed: int) -> None:
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; it must be a whole number of at least 0")
 
 
 def neighbours(lattice: GazeLattice, right: int, up: int) -> Tensor:

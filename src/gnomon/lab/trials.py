@@ -5,14 +5,12 @@ frame is, in the public engine's order: timers that have run out change the pict
 click is handled, then counters advance, then the picture is drawn.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from gnomon.lab.screen import Box
-from gnomon.lab.shaping import Grading
+from gnomon.lab.gaze import Masked
 from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Gaze, Outcome, Task, answered
 
 NEVER = 2**30  # frame number of an event that is not scheduled
@@ -33,46 +31,8 @@ class TrialFrame:
     reward: Tensor  # float [lanes]
     episode_end: Tensor  # bool [lanes]: this was the episode's last frame
     timed_out: Tensor  # bool [lanes]: the episode ended because its time was up
-
-
-class PointGaze:
-    """Gaze given as points on the monitor, float64 [lanes, 2]; (-1, -1) is off it. See `box_corners`."""
-
-    def __init__(self, points: Tensor, corners: tuple[Tensor, Tensor]) -> None:
-        self.on_monitor = (points != -1).all(1)
-        upper_left, lower_right = corners
-        self._inside = ((points >= upper_left) & (points <= lower_right)).all(2)  # [boxes, lanes]
-
-    def inside(self, box: int) -> Tensor:
-        return self._inside[box]
-
-    def inside_each(self, boxes: Tensor) -> Tensor:
-        return self._inside.gather(0, boxes.long()[None])[0]
-
-
-def box_corners(boxes: Sequence[Box]) -> tuple[Tensor, Tensor]:
-    """The upper left and the lower right corners of boxes, each float64 [boxes, 1, 2]."""
-    upper_left = torch.tensor([[(box.left, box.top)] for box in boxes], dtype=torch.float64)
-    lower_right = torch.tensor([[(box.right, box.bottom)] for box in boxes], dtype=torch.float64)
-    return upper_left, lower_right
-
-
-@dataclass
-class Masked:
-    """A gaze that counts only in some lanes: those that only look, or those whose button goes down."""
-
-    gaze: Gaze
-    mask: Tensor  # bool [lanes]
-
-    @property
-    def on_monitor(self) -> Tensor:
-        return self.gaze.on_monitor & self.mask
-
-    def inside(self, box: int) -> Tensor:
-        return self.gaze.inside(box) & self.mask
-
-    def inside_each(self, boxes: Tensor) -> Tensor:
-        return self.gaze.inside_each(boxes) & self.mask
+    sample_interval: Tensor  # int16 [lanes]: t_s of a production that ended here and may earn a reward; -1 elsewhere
+    production_interval: Tensor  # int16 [lanes]: its t_p; -1 elsewhere
 
 
 class Trials:
@@ -98,7 +58,6 @@ class Trials:
         self.task, self.lanes, self.draw = task, lanes, draw
         self.device = torch.device(device)
         self.now = 0
-        self.grading: Grading | None = None  # shapes the reward, for training only; set anew for each unroll
         self._event = {name: row for row, name in enumerate(task.events, start=1)}
         self._condition = {name: row for row, name in enumerate(task.conditions)}
 
@@ -115,6 +74,8 @@ class Trials:
         self.running = torch.zeros(lanes, dtype=torch.bool, device=self.device)
         self.tolerance = torch.zeros(lanes, dtype=torch.float64, device=self.device)
         self._rows: list[tuple[Tensor, Tensor]] = []
+        # On nearly every frame no production ends: one tensor says so for all of them, and is never written to.
+        self._none_produced = torch.full((lanes,), NO_PRODUCTION, dtype=torch.int16, device=self.device)
         self.reset(torch.arange(lanes, device=self.device))
 
     # What tasks use.
@@ -167,12 +128,15 @@ class Trials:
 
         reward = torch.zeros(self.lanes, device=self.device)
         ended = outcome.nonzero().squeeze(1)
+        produced = (self._none_produced, self._none_produced)
         if len(ended):
-            self._finish(ended, outcome, reward)
+            produced = self._produced(ended, outcome[ended])
+            self._finish(ended, outcome[ended], reward)
         beginning = begins.nonzero().squeeze(1)
         if len(beginning):
             self._begin(beginning, reward)
-        return self._close(gaze, reward)
+        episode_end, timed_out = self._close(gaze)
+        return TrialFrame(reward, episode_end, timed_out, *produced)
 
     def _hovered(self, on_cross: Tensor, pressing: Gaze | None) -> Tensor:
         """Lanes whose gaze has now rested on the cross long enough; a click on the monitor halts it."""
@@ -192,13 +156,22 @@ class Trials:
         if self.task.fixation_reward:
             reward[lanes] += self.task.fixation_reward
 
+    def _produced(self, lanes: Tensor, outcome: Tensor) -> tuple[Tensor, Tensor]:
+        """Sample and production intervals of these trials [n] where they may earn a reward: each int16 [lanes]."""
+        if not self.task.produces:
+            return self._none_produced, self._none_produced
+        lanes = lanes[answered(outcome) & self.task.rewardable(self, lanes)]
+        sample, production = self._none_produced.clone(), self._none_produced.clone()
+        sample[lanes] = self.condition("sample_interval")[lanes].clamp(max=LONG).short()
+        production[lanes] = self.production[lanes].clamp(max=LONG).short()
+        return sample, production
+
     def _finish(self, lanes: Tensor, outcome: Tensor, reward: Tensor) -> None:
-        code = outcome[lanes]
-        earned = self.task.reward(self, lanes, code)
-        reward[lanes] += self._graded(lanes, code, earned)
-        self._record(lanes, code, earned)
+        earned = self.task.reward(self, lanes, outcome)
+        reward[lanes] += earned
+        self._record(lanes, outcome, earned)
         self.extra_pause[lanes] = 0
-        self.task.finish(self, lanes, code)
+        self.task.finish(self, lanes, outcome)
         self.picture[lanes] = BLANK
         self.due[:, lanes] = NEVER
         self.due[0, lanes] = self.now + (self.task.pause + self.extra_pause[lanes]).clamp(min=1)
@@ -206,16 +179,11 @@ class Trials:
         self.hover[lanes] = 0
         self.trial[lanes] += 1
 
-    def _graded(self, lanes: Tensor, outcome: Tensor, earned: Tensor) -> Tensor:
-        """What the learner gets where these trials earned so much: the same, unless productions are graded."""
-        if self.grading is None:
-            return earned
-        sample, production = self.condition("sample_interval")[lanes], self.production[lanes]
-        graded = self.grading.reward(earned, sample, production, self.task.correct_reward)
-        return torch.where(self.task.gradable(self, lanes, outcome), graded, earned)
+    def _close(self, gaze: Gaze) -> tuple[Tensor, Tensor]:
+        """Where the episode ends, in one of three ways, and where its time is up: each bool [lanes].
 
-    def _close(self, gaze: Gaze, reward: Tensor) -> TrialFrame:
-        """The episode's three ends. Trials under way are recorded as cut off."""
+        Trials under way are recorded as cut off.
+        """
         self.off = torch.where(gaze.on_monitor, 0, self.off + 1)
         end = self.trial >= self.task.trials_per_episode
         if self.task.frames_off_monitor:
@@ -223,7 +191,7 @@ class Trials:
         timed_out = self.episode_start <= self.now + 1 - self.task.episode_frames
         end |= timed_out
         self._cut_off((end & self.running).nonzero().squeeze(1))
-        return TrialFrame(reward, end, timed_out)
+        return end, timed_out
 
     def _cut_off(self, lanes: Tensor) -> None:
         """Record the trials under way in these lanes (int [n]), which an episode's end cuts off."""

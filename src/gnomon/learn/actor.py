@@ -1,6 +1,7 @@
 """Actors: lanes of the laboratory, acting with the weights they have, and the unrolls they send to the learner."""
 
 from dataclasses import dataclass, fields
+from itertools import islice
 from typing import Self
 
 import torch
@@ -10,6 +11,8 @@ from gnomon.agent.agent import Agent
 from gnomon.agent.controller import State
 from gnomon.agent.eye import Eye
 from gnomon.lab.laboratory import Laboratory
+from gnomon.subjects.agent import AgentSubject
+from gnomon.subjects.subject import frames
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ def lanes_axis(name: str) -> int:
 
 
 class Actor:
-    """Runs one agent in every lane of a laboratory. Actions are sampled from the policy."""
+    """Runs one agent in every lane of a laboratory, and keeps what it did as unrolls."""
 
     def __init__(
         self,
@@ -89,8 +92,7 @@ class Actor:
         """length: frames of an unroll. The generator draws the actions."""
         self.laboratory, self.agent, self.eye = laboratory, agent, eye
         self.generator, self.length = generator, length
-        self.forget()
-        self.first = torch.ones(laboratory.lanes, dtype=torch.bool, device=laboratory.device)
+        self.subject = AgentSubject(laboratory, agent, generator, eye)
 
     @torch.no_grad()
     def unroll(self) -> Unroll:
@@ -100,46 +102,34 @@ class Actor:
         first = torch.empty(T + 1, B, dtype=torch.bool, device=lab.device)
         action = torch.empty(T, B, dtype=torch.int64, device=lab.device)
         log_prob, reward = (torch.empty(T, B, device=lab.device) for _ in range(2))
-        end = torch.empty(T, B, dtype=torch.bool, device=lab.device)
         since = torch.empty(T + 1, *lab.trials.since().shape, dtype=torch.int16, device=lab.device)
-        state_before = self.state
-        observation = lab.observation
-        for t in range(T):
-            ids[t], first[t], since[t] = observation, self.first, lab.trials.since()
-            output, self.state = self.agent.step(self.eye.look(observation), self.first, self.state)
-            log_policy = output.logits.log_softmax(1)
-            action[t] = sample(log_policy.exp(), self.generator)
-            log_prob[t] = log_policy.gather(1, action[t].unsqueeze(1)).squeeze(1)
-            frame = lab.step(action[t])
-            reward[t], end[t] = frame.reward, frame.episode_end
-            observation, self.first = frame.observation, frame.episode_end
-        ids[T], first[T], since[T] = observation, self.first, lab.trials.since()
-        return Unroll(ids, first, action, log_prob, reward, end, since, state_before)
+        state_before = self.subject.state
+        ids[0], first[0], since[0] = lab.observation, self.subject.first, lab.trials.since()
+        for t, moment in enumerate(islice(frames(lab, self.subject), T)):
+            action[t], log_prob[t] = moment.decision.action, moment.decision.log_prob
+            reward[t] = moment.frame.reward
+            ids[t + 1], first[t + 1] = moment.frame.observation, moment.frame.episode_end
+            since[t + 1] = lab.trials.since()
+        return Unroll(ids, first, action, log_prob, reward, first[1:].clone(), since, state_before)
 
     def forget(self) -> None:
         """Let every lane go on from the state that episodes begin with."""
-        self.state = self.agent.initial_state(self.laboratory.lanes)
+        self.subject.forget()
 
     def state_dict(self) -> dict[str, Tensor]:
         """Recurrent states, generator, eye and laboratory: all that the coming unrolls depend on, but the weights.
 
         The agent's weights must be loaded before these are.
         """
-        own = {"first": self.first, "generator": self.generator.get_state()}
-        own |= {f"state.{name}": tensor for name, tensor in self.state.items()}
+        own = {"first": self.subject.first, "generator": self.generator.get_state()}
+        own |= {f"state.{name}": tensor for name, tensor in self.subject.state.items()}
         own |= {f"eye.{name}": tensor for name, tensor in self.eye.state_dict().items()}
         return own | {f"lab.{name}": tensor for name, tensor in self.laboratory.state_dict().items()}
 
     def load_state_dict(self, saved: dict[str, Tensor]) -> None:
-        self.first = saved["first"].to(self.first)
+        self.subject.first = saved["first"].to(self.subject.first)
         self.generator.set_state(saved["generator"].cpu())
-        self.state = {name: saved[f"state.{name}"].to(tensor) for name, tensor in self.state.items()}
+        self.subject.state = {n: saved[f"state.{n}"].to(tensor) for n, tensor in self.subject.state.items()}
         lab = {name.removeprefix("lab."): tensor for name, tensor in saved.items() if name.startswith("lab.")}
         self.laboratory.load_state_dict(lab)
         self.eye.load_state_dict({"known": saved["eye.known"]})
-
-
-def sample(probabilities: Tensor, generator: torch.Generator) -> Tensor:
-    """One action for each lane: probabilities [B, A] -> int64 [B]. The first of A exponential clocks to ring."""
-    clocks = torch.empty_like(probabilities).exponential_(generator=generator)
-    return probabilities.div(clocks).argmax(1)

@@ -17,10 +17,10 @@ import torch
 from torch import Tensor
 
 from gnomon.agent.agent import Agent
-from gnomon.lab.shaping import Grading
 from gnomon.learn.actor import Unroll
 from gnomon.learn.cluster_pool import Arrays, Delivery, Order, Pool, Ticket, pack, parcels, unpack
 from gnomon.learn.cluster_start import Plan, Resources, check_store, import_ray
+from gnomon.learn.schedule import Grading
 from gnomon.learn.training import Trainer
 from gnomon.records.runs import write_text
 from gnomon.records.trials import trial_table

@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from gnomon.agent.agent import Agent
-from gnomon.lab.shaping import Grading
 from gnomon.learn.actor import Unroll
 from gnomon.learn.config import RunConfig
 from gnomon.learn.memory import keep_freed_memory
+from gnomon.learn.schedule import Grading
 from gnomon.learn.training import build_actor
 
 Arrays = dict[str, np.ndarray]
@@ -84,7 +84,6 @@ class Pool:
         if order.forgotten > self.forgotten:
             self.actor.forget()
         self.forgotten = order.forgotten
-        trials.grading = order.grading
         packed = pack(self.actor.unroll())
         whole, real = trials.take_rows()
         return Delivery(order, packed, (whole.numpy(), real.numpy()), perf_counter() - start)

@@ -10,7 +10,6 @@ That shapes the reward; it is gone for the last 3 % of the run.
 
 from dataclasses import dataclass
 
-from gnomon.lab.shaping import Grading
 from gnomon.learn.config import LearningConfig
 
 CAREFUL_FROM, CAREFUL_TO = 0.5, 0.9  # best shares of rewarded trials between which the learning rates fall
@@ -28,6 +27,18 @@ class Standing:
     """Largest running share of rewarded trials so far."""
     mastered: int | None = None
     """Frame at which that share first reached `mastery`."""
+
+
+@dataclass(frozen=True)
+class Grading:
+    """How much of the reward is graded, and how."""
+
+    share: float
+    """From 0, the task's own reward, to 1, graded only."""
+    width: float
+    """Frames: a production that is off by so many earns 1/e."""
+    discount: float = 1.0
+    """Discount per frame that is paid back, so that waiting costs nothing from Ready on; 1 pays nothing back."""
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from typing import Protocol
 import polars as pl
 from torch import Tensor
 
-from gnomon.lab.shaping import Grading
 from gnomon.learn.actor import Actor, Unroll
+from gnomon.learn.schedule import Grading
 from gnomon.records.trials import take_trials
 
 
@@ -47,7 +47,6 @@ class OwnLanes:
         self.actor = actor
 
     def unroll(self, grading: Grading | None) -> Unroll:
-        self.actor.laboratory.trials.grading = grading
         return self.actor.unroll()
 
     def forget(self) -> None:

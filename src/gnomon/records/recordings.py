@@ -4,7 +4,6 @@ Axes: lane, frame, unit. Together with the trial table (lane, episode, start_fra
 trial's activity, aligned to any event.
 """
 
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
@@ -20,30 +19,37 @@ from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.tasks.base import FRAMES_PER_SECOND
 
 
-@dataclass
 class Recorder:
-    """Collects frames of the first `lanes` lanes of a laboratory."""
+    """Collects frames of the first `lanes` lanes of a laboratory, from what they see now on."""
 
-    laboratory: Laboratory
-    lanes: int
-    _frames: list[dict[str, Tensor]] = field(default_factory=list)
+    def __init__(self, laboratory: Laboratory, lanes: int) -> None:
+        self.laboratory, self.lanes = laboratory, lanes
+        self._frames: list[dict[str, Tensor]] = []
+        self._seen = self._look()
 
     def add(self, action: Tensor, value: Tensor, units: dict[str, Tensor]) -> None:
-        """Keep a frame: what is seen, and what the agent makes of it (action, value [lanes], units [lanes, ...])."""
-        lab, first = self.laboratory, slice(self.lanes)
-        trials = lab.trials
-        frame = {
-            "gaze_index": lab.gaze[first],
+        """Keep the frame that has just passed: what was seen before it, and what the agent made of that.
+
+        action, value [lanes], units [lanes, ...].
+        """
+        first = slice(self.lanes)
+        made = {"action": action[first], "value": value[first]}
+        for name, tensor in units.items():
+            made[f"units_{name}"] = tensor[first].flatten(1).to(torch.float16)
+        self._frames.append(self._seen | {name: tensor.cpu().clone() for name, tensor in made.items()})
+        self._seen = self._look()
+
+    def _look(self) -> dict[str, Tensor]:
+        """What is seen now, each [lanes]."""
+        trials, first = self.laboratory.trials, slice(self.lanes)
+        seen = {
+            "gaze_index": self.laboratory.gaze[first],
             "picture": trials.picture[first],
             "episode": trials.episode[first],
             # The frame that comes next is `now + 1`; what is seen now belongs to the frame before it.
             "episode_frame": (trials.now - trials.episode_start)[first],
-            "action": action[first],
-            "value": value[first],
         }
-        for name, tensor in units.items():
-            frame[f"units_{name}"] = tensor[first].flatten(1).to(torch.float16)
-        self._frames.append({name: tensor.cpu().clone() for name, tensor in frame.items()})
+        return {name: tensor.cpu().clone() for name, tensor in seen.items()}
 
     def dataset(self) -> xr.Dataset:
         """All frames so far. Episode frame -1 is the picture before an episode's first frame."""

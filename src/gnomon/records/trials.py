@@ -27,13 +27,12 @@ FIXED = pl.Schema(
 )
 """Columns of every task; conditions and event frames of the task follow."""
 
-TRUTH_VALUES = ("probe", "fixation_hold", "long")
+KINDS = {int: pl.Int32, bool: pl.Boolean}  # of a task's conditions
 
 
 def schema(task: Task | type[Task]) -> pl.Schema:
     """The columns of a task's trial table: the fixed ones, its conditions, `<event>_frame` (null if none)."""
-    own = [name for name in task.conditions if name not in FIXED]
-    conditions = {name: pl.Boolean() if name in TRUTH_VALUES else pl.Int32() for name in own}
+    conditions = {name: KINDS[kind]() for name, kind in task.conditions.items() if name not in FIXED}
     return pl.Schema({**FIXED, **conditions, **{f"{event}_frame": pl.Int32() for event in task.events}})
 
 
@@ -47,7 +46,7 @@ def trial_table(task: Task, whole: Tensor, real: Tensor, columns: list[str]) -> 
         pl.col("outcome").replace_strict({int(o): o.name.lower() for o in Outcome}, return_dtype=pl.String),
     )
     production = pl.col("production_interval")
-    produces = pl.lit(bool(task.levels))  # a choice is not a production, and has no tolerance
+    produces = pl.lit(task.produces)  # a choice is not a production, and has no tolerance
     missing = [
         pl.when(produces & (production != NO_PRODUCTION)).then(production),
         pl.when(produces).then(pl.col("tolerance")),

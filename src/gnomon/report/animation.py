@@ -12,7 +12,8 @@ from PIL import Image, ImageDraw, ImageFont
 
 from gnomon.lab.tasks.base import FRAMES_PER_SECOND
 from gnomon.lab.view import MARGIN, clip_to_view, draw_monitor, mark_gaze
-from gnomon.report.film import FAINT, INK, TrialFilm, draw_timeline, numbered, readable
+from gnomon.report.film import FAINT, INK, draw_timeline, numbered, readable
+from gnomon.subjects.trial_film import TrialFilm
 
 STRIDE = 3  # frames of the laboratory for each image: 20 images a second in real time
 MOST_IMAGES = 240  # a longer trial is shown faster

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import polars as pl
 
-from gnomon.lab.subjects import SUBJECTS
 from gnomon.lab.tasks import PAPER, ReadySetGo
 from gnomon.learn.agents import NOTE, PUBLISHED, SHIPPED, find_agent, is_published, read_weights
 from gnomon.learn.checkpoint import newest_checkpoint, unnest
 from gnomon.learn.config import RunConfig, read_config
 from gnomon.records.runs import RunFolder
+from gnomon.subjects.scripted import SUBJECTS
 
 CONTROLLERS = ("lstm", "feedforward", "rnn", "gru", "rmc", "frozen_lstm")  # in the order in which the paper has them
 CHIEFS = CONTROLLERS[:2]  # the two that the paper compares

@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box, Colour, Picture, Widget, check_colour, check_picture
+from gnomon.lab.tasks.checks import at_least
 
 if TYPE_CHECKING:
     from gnomon.lab.trials import Trials
@@ -66,6 +66,23 @@ class Gaze(Protocol):
 
 Draws = Mapping[str, Tensor]  # condition name -> int [trials that begin]
 
+# Names of a trial's first and last moment; the task's own events lie between them.
+FIXATION, RESPONSE = "fixation", "response"
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where a scripted subject's gaze shall be while a trial runs. Each is one number for all, or one a lane."""
+
+    box: Tensor | int
+    """The task's box to look into."""
+    arrive: Tensor | int = 0
+    """The frame on which the gaze shall enter it; the past means as soon as can be."""
+    depart: Tensor | int = 0
+    """The first frame on which the gaze may leave its resting place for that."""
+    press: Tensor | bool = False
+    """Whether to press the button on the coming frame, if the gaze is in the box."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Task(ABC):
@@ -100,9 +117,18 @@ class Task(ABC):
 
     name: ClassVar[str]
     events: ClassVar[tuple[str, ...]]
-    """Moments of a trial that have a frame number, scheduled ahead (timers) or stamped when they happen."""
-    conditions: ClassVar[tuple[str, ...]]
-    """What is drawn for each trial; `sample_interval` is always among it."""
+    """Moments of a trial that have a frame number, scheduled ahead (timers) or stamped when they happen.
+
+    `timeout` ends a trial without response; `X_off` is the end of what `X` began.
+    """
+    conditions: ClassVar[Mapping[str, type]]
+    """What is drawn for each trial, int or bool; `sample_interval` is always among it."""
+    intervals_setting: ClassVar[str] = "intervals"
+    """The setting that lists the sample intervals."""
+    sample_bounds: ClassVar[tuple[str, str] | None] = None
+    """The two moments that the sample interval t_s lies between; none if it is not shown."""
+    production_bounds: ClassVar[tuple[str, str] | None] = None
+    """The two moments that the production interval t_p lies between; none if nothing is produced."""
     clicks: ClassVar[bool] = False
     """Whether the subject has a button."""
 
@@ -123,9 +149,24 @@ class Task(ABC):
         for picture in self.pictures():
             check_picture(picture)
 
+    @classmethod
+    def named_settings(cls) -> "dict[str, Task]":
+        """The settings that ship by name; the first are the defaults."""
+        return {"default": cls()}
+
     @property
     def episode_frames(self) -> int:
         return round(self.episode_seconds * FRAMES_PER_SECOND)
+
+    @property
+    def usual_intervals(self) -> tuple[int, ...]:
+        """The intervals or durations that trials are drawn from, probes apart, in frames, ascending."""
+        return getattr(self, self.intervals_setting)
+
+    @property
+    def produces(self) -> bool:
+        """Whether the subject produces an interval; otherwise it makes a choice."""
+        return self.production_bounds is not None
 
     @property
     def levels(self) -> int:
@@ -172,15 +213,32 @@ class Task(ABC):
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:  # noqa: B027 (most need nothing)
         """These trials have ended (int [n]): move curricula, lengthen pauses."""
 
-    def gradable(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
-        """Whether trials that have just ended (int [n]) had a production that is rewarded if it is right: bool [n]."""
-        return answered(outcome) & bool(self.levels)  # a choice is not a production
+    def rewardable(self, trials: "Trials", lanes: Tensor) -> Tensor:
+        """Whether the trials of these lanes (int [n]) may earn a reward at all: bool [n]."""
+        return torch.ones_like(lanes, dtype=torch.bool)
 
     def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
         """The reward of trials that have just ended: float [n]."""
         values = [0.0] * len(Outcome)
         values[Outcome.CORRECT], values[Outcome.WRONG] = self.correct_reward, self.incorrect_reward
-        return constant(tuple(values), torch.float32, outcome.device)[outcome]
+        return constant(tuple(values), torch.float32, outcome.device)[outcome] * self.rewardable(trials, lanes)
+
+    # For scripted subjects.
+
+    def plan(self, trials: "Trials", production: Tensor, says_long: Tensor) -> Plan:
+        """What a subject does on this frame that means to produce these intervals (frames, int [lanes]).
+
+        Where the task asks for a choice, `says_long` (bool [lanes]) is the answer it means to give.
+        """
+        raise ValueError(f"the task {self.name!r} has no plan for scripted subjects; let the random one do it")
+
+    def is_long(self, trials: "Trials") -> Tensor:
+        """Whether each lane's interval is a long one: bool [lanes]."""
+        return trials.condition("sample_interval") > (self.usual_intervals[0] + self.usual_intervals[-1]) / 2
+
+    def rival_boxes(self) -> Mapping[int, int]:
+        """Box -> the box that a gaze on its way there must not enter, because it stands for another answer."""
+        return {}
 
 
 TASKS: dict[str, type[Task]] = {}
@@ -212,36 +270,6 @@ def choose(values: tuple[int, ...], count: int, generator: torch.Generator) -> T
 def chance(probability: float, count: int, generator: torch.Generator) -> Tensor:
     """`count` coins that fall on 1 with this probability: int [count]."""
     return (torch.rand(count, generator=generator, device=generator.device) < probability).int()
-
-
-def at_least(task: Task, minimum: int, *names: str) -> None:
-    for name in names:
-        value = getattr(task, name)
-        if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
-            raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {minimum}")
-
-
-def check_probability(task: Task, *names: str) -> None:
-    for name in names:
-        if not 0 <= getattr(task, name) <= 1:
-            raise ValueError(f"{name} is {getattr(task, name)!r}; a probability lies between 0 and 1")
-
-
-def check_intervals(name: str, intervals: tuple[int, ...], length: int | None = None) -> None:
-    """Intervals are whole frames of at least 1, ascending; two of them (short, long) where `length` is 2."""
-    if not intervals:
-        raise ValueError(f"{name} is empty; give at least one interval, in frames")
-    if length is not None and len(intervals) != length:
-        raise ValueError(f"{name} is {intervals}; this task needs exactly {length}: short, long")
-    if any(isinstance(i, bool) or not isinstance(i, int) or i < 1 for i in intervals):
-        raise ValueError(f"{name} is {intervals}; every interval must be a whole number of frames, at least 1")
-    if any(later <= earlier for earlier, later in pairwise(intervals)):
-        raise ValueError(f"{name} is {intervals}; intervals must be ascending, each listed once")
-
-
-def check_factors(name: str, factors: tuple[float, ...]) -> None:
-    if not factors or any(factor <= 0 for factor in factors):
-        raise ValueError(f"{name} is {factors}; give at least one tolerance factor, all above 0")
 
 
 def promote(trials: "Trials", lanes: Tensor, interval: Tensor, success: Tensor, *, steps: int, every: int) -> None:

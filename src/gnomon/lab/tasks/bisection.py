@@ -1,7 +1,7 @@
 """Temporal bisection: was the patch shown for long? Then look at its colour; if for short, at the other."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box, Picture, Widget
-from gnomon.lab.tasks.base import Draws, Gaze, at_least, chance, choose, register
+from gnomon.lab.tasks.base import Draws, chance, choose, register
+from gnomon.lab.tasks.checks import at_least
 from gnomon.lab.tasks.choice import ChoiceTask
 
 if TYPE_CHECKING:
@@ -33,7 +34,12 @@ class Bisection(ChoiceTask):
 
     name: ClassVar[str] = "bisection"
     events: ClassVar[tuple[str, ...]] = ("choice",)
-    conditions: ClassVar[tuple[str, ...]] = ("sample_interval", "long_colour", "axis", "correct_end")
+    conditions: ClassVar[Mapping[str, type]] = {
+        "sample_interval": int,
+        "long_colour": int,
+        "axis": int,
+        "correct_end": int,
+    }
 
     def __post_init__(self) -> None:
         at_least(self, 1, "axes")
@@ -77,7 +83,6 @@ class Bisection(ChoiceTask):
         end = 2 * trials.condition("axis") + trials.condition("correct_end")
         trials.picture = torch.where(fired[0], CHOICE + 2 * end + colour, trials.picture)
 
-    def respond(self, trials: "Trials", looking: Gaze, pressing: Gaze | None, fired: Tensor) -> Tensor:
-        first = 1 + 2 * trials.condition("axis")
-        end = trials.condition("correct_end")
-        return self.chosen(trials, looking, first + end, first + 1 - end)
+    def squares(self, trials: "Trials") -> tuple[Tensor, Tensor]:
+        first, end = 1 + 2 * trials.condition("axis"), trials.condition("correct_end")
+        return first + end, first + 1 - end

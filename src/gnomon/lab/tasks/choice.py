@@ -1,6 +1,8 @@
 """What bisection and discrimination share: a stimulus that lasts some time, then two squares, one right."""
 
 import math
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -8,7 +10,8 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box, Colour, Picture, Widget
-from gnomon.lab.tasks.base import MONITOR_CENTRE, Gaze, Outcome, Task, check_intervals
+from gnomon.lab.tasks.base import FIXATION, MONITOR_CENTRE, Gaze, Outcome, Plan, Task
+from gnomon.lab.tasks.checks import check_intervals
 
 if TYPE_CHECKING:
     from gnomon.lab.trials import Trials
@@ -28,6 +31,8 @@ class ChoiceTask(Task):
     """Colours of the two choices."""
 
     name: ClassVar[str] = "choice"
+    intervals_setting: ClassVar[str] = "durations"
+    sample_bounds: ClassVar[tuple[str, str] | None] = (FIXATION, "choice")
 
     def __post_init__(self) -> None:
         check_intervals("durations", self.durations, length=2)
@@ -47,8 +52,23 @@ class ChoiceTask(Task):
         top = 1 - (y + self.target_distance * math.sin(angle) + half)
         return Box(left, top, self.target_size, self.target_size)
 
-    def chosen(self, trials: "Trials", looking: Gaze, right: Tensor, wrong: Tensor) -> Tensor:
-        """Outcomes where the choice is on: the boxes of the right and the wrong square are int [lanes]."""
+    @abstractmethod
+    def squares(self, trials: "Trials") -> tuple[Tensor, Tensor]:
+        """The boxes of the right and of the wrong square, each int [lanes]."""
+
+    def respond(self, trials: "Trials", looking: Gaze, pressing: Gaze | None, fired: Tensor) -> Tensor:
+        right, wrong = self.squares(trials)
         choosing = trials.running & (trials.event("choice") <= trials.now)
         outcome = torch.where(looking.inside_each(wrong), Outcome.WRONG, Outcome.NONE)
         return torch.where(looking.inside_each(right), Outcome.CORRECT, outcome) * choosing
+
+    def plan(self, trials: "Trials", production: Tensor, says_long: Tensor) -> Plan:
+        """Rest until the two squares have been seen, then go to the one that stands for the answer."""
+        right, wrong = self.squares(trials)
+        box = torch.where(says_long == self.is_long(trials), right, wrong).long()
+        return Plan(box, depart=trials.event("choice") + 1)
+
+    def rival_boxes(self) -> Mapping[int, int]:
+        """Behind the cross, boxes come in pairs: one right, one wrong."""
+        firsts = range(1, len(self.boxes()), 2)
+        return {box: rival for first in firsts for box, rival in ((first, first + 1), (first + 1, first))}

@@ -1,6 +1,6 @@
 """Cued production: the target's colour says which of two intervals must pass between two clicks on it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -8,28 +8,14 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box, Colour, Picture, Widget
-from gnomon.lab.tasks.base import (
-    Draws,
-    Gaze,
-    Outcome,
-    Task,
-    at_least,
-    check_factors,
-    check_intervals,
-    choose,
-    constant,
-    promote,
-    register,
-)
+from gnomon.lab.tasks.base import RESPONSE, Draws, Gaze, Outcome, Plan, Task, choose, constant, promote, register
+from gnomon.lab.tasks.checks import at_least, check_factors, check_intervals
 
 if TYPE_CHECKING:
     from gnomon.lab.trials import Trials
 
 TARGET = 1  # its box
-FIRST_PICTURE, SECOND_PICTURE = (
-    2,
-    4,
-)  # before and after the first click; the long interval's picture is one further
+FIRST_PICTURE, SECOND_PICTURE = 2, 4  # before and after the first click; the long interval's is one further
 
 
 @register
@@ -64,7 +50,8 @@ class CuedProduction(Task):
 
     name: ClassVar[str] = "cued_production"
     events: ClassVar[tuple[str, ...]] = ("first_click", "timeout")
-    conditions: ClassVar[tuple[str, ...]] = ("sample_interval",)
+    conditions: ClassVar[Mapping[str, type]] = {"sample_interval": int}
+    production_bounds: ClassVar[tuple[str, str] | None] = ("first_click", RESPONSE)
     clicks: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
@@ -135,3 +122,8 @@ class CuedProduction(Task):
             trials.extra_pause[lanes] = (interval - trials.production[lanes]).clamp(min=0) * (
                 outcome != Outcome.TIMEOUT
             )
+
+    def plan(self, trials: "Trials", production: Tensor, says_long: Tensor) -> Plan:
+        """Go to the target, click, and click again when the interval has passed."""
+        first_click = trials.event("first_click")
+        return Plan(TARGET, press=(first_click > trials.now) | (trials.now + 1 >= first_click + production))

@@ -1,7 +1,7 @@
 """Temporal discrimination: a stimulus lasts long or short; one of two coloured squares stands for each."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box, Colour, Picture, Widget
-from gnomon.lab.tasks.base import BLANK, Draws, Gaze, chance, constant, register
+from gnomon.lab.tasks.base import BLANK, Draws, chance, constant, register
 from gnomon.lab.tasks.choice import ChoiceTask
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class Discrimination(ChoiceTask):
 
     name: ClassVar[str] = "discrimination"
     events: ClassVar[tuple[str, ...]] = ("flash_off", "flash_on", "choice")
-    conditions: ClassVar[tuple[str, ...]] = ("sample_interval", "long", "correct_side")
+    conditions: ClassVar[Mapping[str, type]] = {"sample_interval": int, "long": bool, "correct_side": int}
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,6 +92,9 @@ class Discrimination(ChoiceTask):
             picture = torch.where(fired[0], BLANK, torch.where(fired[1], STIMULUS, picture))
         trials.picture = picture
 
-    def respond(self, trials: "Trials", looking: Gaze, pressing: Gaze | None, fired: Tensor) -> Tensor:
+    def squares(self, trials: "Trials") -> tuple[Tensor, Tensor]:
         side = trials.condition("correct_side")
-        return self.chosen(trials, looking, LEFT + side, RIGHT - side)
+        return LEFT + side, RIGHT - side
+
+    def is_long(self, trials: "Trials") -> Tensor:
+        return trials.condition("long").bool()  # durations with a spread may leave it open to doubt

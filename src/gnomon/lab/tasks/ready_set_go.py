@@ -1,7 +1,7 @@
 """Ready-Set-Go (interval reproduction): look at Go as long after Set as Set came after Ready."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -11,20 +11,19 @@ from torch import Tensor
 from gnomon.lab.screen import Box, Colour, Picture, Widget
 from gnomon.lab.tasks.base import (
     CROSS_CENTRE,
+    RESPONSE,
     Draws,
     Gaze,
     Outcome,
+    Plan,
     Task,
-    at_least,
     chance,
-    check_factors,
-    check_intervals,
-    check_probability,
     choose,
     constant,
     promote,
     register,
 )
+from gnomon.lab.tasks.checks import at_least, check_factors, check_intervals, check_probability
 
 if TYPE_CHECKING:
     from gnomon.lab.trials import Trials
@@ -79,7 +78,14 @@ class ReadySetGo(Task):
 
     name: ClassVar[str] = "ready_set_go"
     events: ClassVar[tuple[str, ...]] = ("ready", "ready_off", "set", "set_off", "timeout")
-    conditions: ClassVar[tuple[str, ...]] = ("foreperiod", "sample_interval", "probe", "fixation_hold")
+    conditions: ClassVar[Mapping[str, type]] = {
+        "foreperiod": int,
+        "sample_interval": int,
+        "probe": bool,
+        "fixation_hold": bool,
+    }
+    sample_bounds: ClassVar[tuple[str, str] | None] = ("ready", "set")
+    production_bounds: ClassVar[tuple[str, str] | None] = ("set", RESPONSE)
 
     def __post_init__(self) -> None:
         check_intervals("intervals", self.intervals)
@@ -100,6 +106,10 @@ class ReadySetGo(Task):
         if self.timeout_factor <= 0:
             raise ValueError(f"timeout_factor is {self.timeout_factor}; it must be above 0")
         super().__post_init__()
+
+    @classmethod
+    def named_settings(cls) -> dict[str, Task]:
+        return {"paper": PAPER, "psychlab": PSYCHLAB}
 
     @property
     def levels(self) -> int:
@@ -198,15 +208,13 @@ class ReadySetGo(Task):
         interval = self._curriculum(trials.condition("sample_interval")[lanes])
         promote(trials, lanes, interval, success, steps=len(self.tolerance_factors), every=self.rewards_to_promote)
 
-    def reward(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
-        return super().reward(trials, lanes, outcome) * self._rewardable(trials, lanes)
-
-    def gradable(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> Tensor:
-        return super().gradable(trials, lanes, outcome) & self._rewardable(trials, lanes)
-
-    def _rewardable(self, trials: "Trials", lanes: Tensor) -> Tensor:
-        """Whether these trials may earn anything: bool [n]."""
+    def rewardable(self, trials: "Trials", lanes: Tensor) -> Tensor:
         return (trials.condition("probe")[lanes] == 0) | self.reward_probes
+
+    def plan(self, trials: "Trials", production: Tensor, says_long: Tensor) -> Plan:
+        """Enter Go that long after Set; where fixation must be held, rest on the cross until then."""
+        set_, held = trials.event("set"), trials.condition("fixation_hold").bool()
+        return Plan(GO, arrive=set_ + production, depart=torch.where(held, set_ - self.hold_frames, 0))
 
 
 PAPER = ReadySetGo()

@@ -1,5 +1,6 @@
 """Evaluations are exact in number, fair to lanes and reproducible; their recordings line up with the trial table."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,13 @@ from small_run import OPTICS, TASK, small_agent
 from gnomon.agent.agent import Agent
 from gnomon.agent.eye import Eye
 from gnomon.lab.laboratory import MOVES, Laboratory, distinct_drawings
+from gnomon.lab.tasks import PAPER
 from gnomon.lab.tasks.base import CROSS, CROSS_CENTRE
 from gnomon.lab.tasks.ready_set_go import GO, GO_ON, READY_ON, SET_ON
-from gnomon.learn import evaluation
-from gnomon.learn.evaluation import COLLECT_FRAMES, Evaluation, evaluate
 from gnomon.records.recordings import read_recording, write_recording
 from gnomon.records.trials import schema
+from gnomon.subjects import evaluation
+from gnomon.subjects.evaluation import COLLECT_FRAMES, Evaluation, evaluate, share_trials
 
 LANES, RECORDED, TRIALS = 12, 9, 90
 
@@ -61,18 +63,30 @@ def test_the_agent_is_left_as_it_was(agent: Agent, laboratory: Laboratory, recor
     assert all(parameter.grad is None for parameter in agent.parameters())
 
 
-@pytest.mark.parametrize(("trials", "lanes", "shares"), [(10, 4, [3, 3, 2, 2]), (8, 4, [2] * 4), (3, 200, [1] * 3)])
-def test_every_lane_does_its_share_and_the_number_is_exact(
-    agent: Agent, trials: int, lanes: int, shares: list[int]
-) -> None:
+@pytest.mark.parametrize(("trials", "lanes", "each"), [(10, 4, 3), (8, 4, 2), (3, 200, 1), (5, None, 2), (1, None, 1)])
+def test_every_lane_does_the_same_number(agent: Agent, trials: int, lanes: int | None, each: int) -> None:
     reports: list[tuple[int, int]] = []
     result = evaluate(
         agent, TASK, OPTICS, trials=trials, seed=1, lanes=lanes, report=lambda *counts: reports.append(counts)
     )
     assert result.complete
-    assert result.trials["lane"].value_counts().sort("lane")["count"].to_list() == shares
+    expected = -(-trials // TASK.trials_per_episode) if lanes is None else min(lanes, trials)
+    assert result.trials["lane"].value_counts().sort("lane")["count"].to_list() == [each] * expected
     assert reports == sorted(reports)
-    assert reports[-1] == (trials, trials)
+    assert reports[-1] == (each * expected, each * expected)
+
+
+@pytest.mark.parametrize(
+    ("trials", "shared"), [(60_000, (200, 300)), (5_000, (100, 50)), (2_001, (41, 49)), (50, (1, 50)), (6, (1, 6))]
+)
+def test_trials_are_shared_out_in_whole_episodes(trials: int, shared: tuple[int, int]) -> None:
+    assert share_trials(trials, PAPER) == shared
+
+
+def test_first_trials_of_an_episode_have_the_share_that_they_have_in_the_task(agent: Agent) -> None:
+    task = replace(TASK, episode_seconds=100.0)
+    trials = evaluate(agent, task, OPTICS, trials=12, seed=2).trials
+    assert (trials["trial"] == 0).mean() == 1 / task.trials_per_episode
 
 
 def test_they_are_the_first_finished_trials_of_each_lane(agent: Agent, recorded: Evaluation) -> None:

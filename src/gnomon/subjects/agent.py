@@ -1,0 +1,70 @@
+"""An agent as a subject: its eye, its memory in every lane, and the actions that it draws."""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from gnomon.agent.agent import Agent
+from gnomon.agent.controller import State
+from gnomon.agent.eye import Eye
+from gnomon.lab.laboratory import Laboratory
+from gnomon.subjects.subject import Decision, Subject
+
+
+@dataclass(frozen=True)
+class AgentDecision(Decision):
+    """What an agent does on a frame, and what it makes of it."""
+
+    log_prob: Tensor
+    """Log probability of that action, float [lanes]."""
+    logits: Tensor
+    """Unnormalised log probabilities of all actions, float [lanes, actions]."""
+    value: Tensor
+    """Expected discounted reward from here on, float [lanes]."""
+    units: dict[str, Tensor]
+    """Named units of the controller after the frame, each float [lanes, ...]."""
+
+
+class AgentSubject(Subject[AgentDecision]):
+    """One agent in every lane. Actions are sampled from its policy."""
+
+    def __init__(
+        self,
+        laboratory: Laboratory,
+        agent: Agent,
+        generator: torch.Generator,
+        eye: Eye | None = None,
+        name: str = "agent",
+    ) -> None:
+        """The generator draws the actions. eye: the table of features; by default one of its own."""
+        super().__init__(laboratory)
+        self.agent, self.generator, self.name = agent, generator, name
+        self.eye = eye or Eye(agent, laboratory.render, laboratory.observations)
+        self.state: State
+        """The controller's state in each lane, before the frame that comes: unit name -> [lanes, ...]."""
+        self.forget()
+        self.first = torch.ones(laboratory.lanes, dtype=torch.bool, device=laboratory.device)
+        """Whether what is seen now is the first of an episode, so that the state is reset: bool [lanes]."""
+
+    @torch.no_grad()
+    def act(self) -> AgentDecision:
+        drive = self.eye.look(self.laboratory.observation)
+        output, self.state = self.agent.step(drive, self.first, self.state)
+        log_policy = output.logits.log_softmax(1)
+        action = sample(log_policy.exp(), self.generator)
+        log_prob = log_policy.gather(1, action.unsqueeze(1)).squeeze(1)
+        return AgentDecision(action, log_prob, output.logits, output.value, output.units)
+
+    def begin(self, first: Tensor) -> None:
+        self.first = first
+
+    def forget(self) -> None:
+        """Let every lane go on from the state that episodes begin with."""
+        self.state = self.agent.initial_state(self.laboratory.lanes)
+
+
+def sample(probabilities: Tensor, generator: torch.Generator) -> Tensor:
+    """One action for each lane: probabilities [B, A] -> int64 [B]. The first of A exponential clocks to ring."""
+    clocks = torch.empty_like(probabilities).exponential_(generator=generator)
+    return probabilities.div(clocks).argmax(1)
