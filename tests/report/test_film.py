@@ -1,5 +1,6 @@
 """Film strips show what was kept of a trial."""
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 
@@ -94,6 +95,21 @@ def test_words_of_the_timeline_never_cover_anything_nor_leave_it(interval: int, 
         (box,) = (box for words, box in boxes.items() if "frames" in words and ("rewarded" in words) == reward)
         left, right = (axes.transData.transform((film.events[name], 0))[0] for name in (first, last))
         assert box.x1 < left or box.x0 > right or left < box.x0 < box.x1 < right, "beside the line, or within"
+
+
+def test_an_agents_actions_and_values_are_drawn_where_there_is_room():
+    film = record(ReadySetGo(intervals=(25,)))
+    agents = replace(film, values=np.append(np.linspace(-0.5, 1.0, len(film.frames) - 1), np.nan))
+
+    def rows(of: TrialFilm, width: float) -> list[str]:
+        axes = Figure(figsize=(width, 3), dpi=100).add_axes((0.2, 0.2, 0.75, 0.6))
+        FigureCanvasAgg(axes.get_figure(root=True))
+        draw_timeline(axes, of, fontsize=8)
+        return [label.get_text() for label in axes.get_yticklabels()]
+
+    plain = rows(film, 14)
+    assert rows(agents, 14) == [*plain, "Action", "Value, \N{MINUS SIGN}0.50 to 1.00", ""]
+    assert rows(agents, 6) == [*plain, "Value, \N{MINUS SIGN}0.50 to 1.00", ""]
 
 
 def test_close_events_are_named_on_different_storeys():

@@ -16,10 +16,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Show:
-    """Write a film strip (PNG) and an animation (GIF) of one trial, done by a trained agent or a scripted subject.
+    """Write a film strip (PNG) and an animation (GIF) of one trial.
 
-    gnomon show published/lstm-0               an agent that comes with Gnomon; or the folder of a run
-    gnomon show ready_set_go --subject noisy   a scripted subject at a task
+    `gnomon show published/lstm-0` shows a trained agent, `gnomon show ready_set_go --subject noisy` a scripted subject.
     """
 
     what: Annotated[str, tyro.conf.Positional, tyro.conf.arg(metavar="TASK|AGENT")]

@@ -13,16 +13,21 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
+from gnomon.lab.laboratory import CLICK, MOVES
 from gnomon.lab.optics import FRAME_COLOUR
 from gnomon.lab.screen import Colour, hexadecimal
 from gnomon.lab.tasks.base import FIXATION, FRAMES_PER_SECOND
 from gnomon.lab.view import MARGIN, clip_to_view
-from gnomon.subjects.trial_film import TrialFilm
+from gnomon.subjects.trial_film import NO_ACTION, TrialFilm
 
 COLUMNS = 8  # key frames of a film strip
 PANEL = 1.6  # side of a panel, inches
+AGENT_ROWS = 3  # of a timeline: the actions, and two for the value
 INK, FAINT, SHADOW = "#222222", "#8a8a8a", "#141414"
-SAMPLE_COLOUR, PRODUCTION_COLOUR = "#0072b2", "#d55e00"  # told apart by colour-blind eyes too
+# Told apart by colour-blind eyes too.
+SAMPLE_COLOUR, PRODUCTION_COLOUR, VALUE_COLOUR, ACTION_COLOUR = "#0072b2", "#d55e00", "#009e73", "#f0b84b"
+SMALLEST_ARROW = 5  # pixels of a frame on the timeline, below which its action is not drawn
+ARROW = 0.17  # length of the arrow that shows an action, monitor units
 MASK = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}  # behind words that lie on lines
 
 
@@ -42,7 +47,7 @@ def film_strip(film: TrialFilm, path: Path) -> None:
     """Write a PNG: key frames side by side, the monitor above, the retina below, a timeline under them."""
     chosen = key_frames(film)
     height, width = film.retina.shape[1:3]
-    rows = len(visible_spans(film)) + 2
+    rows = len(visible_spans(film)) + 2 + (0 if film.values is None else AGENT_ROWS)
     above, below = 1.25 + PANEL * (1.05 + height / width), 1.0 + 0.26 * rows  # inches
     across = 1.7 + PANEL * (1.06 * len(chosen) - 0.06)
     figure = Figure(figsize=(across, above + below), dpi=130, facecolor="white")
@@ -89,7 +94,7 @@ def key_frames(film: TrialFilm) -> list[int]:
 
 
 def draw_moment(axes: Axes, film: TrialFilm, previous: int, index: int) -> None:
-    """The monitor at one frame, and the gaze with its path since an earlier one."""
+    """The monitor at one frame, the gaze with its path since an earlier one, and where the action turns it."""
     axes.set(xlim=(-MARGIN, 1 + MARGIN), ylim=(1 + MARGIN, -MARGIN), aspect="equal")
     axes.set_facecolor(hexadecimal(FRAME_COLOUR))
     axes.add_patch(Rectangle((0, 0), 1, 1, color=hexadecimal(film.task.background), lw=0))
@@ -106,6 +111,11 @@ def draw_moment(axes: Axes, film: TrialFilm, previous: int, index: int) -> None:
     axes.plot(path[:, 0], path[:, 1], color="#bbbbbb", lw=1.1, path_effects=halo)
     axes.plot(*path[-1], "o", mfc="none", mec="white", ms=14, mew=1.6, path_effects=halo)
     axes.plot(*path[-1], "o", color="white", ms=2.5, mew=0, path_effects=halo)
+    move = np.array([*MOVES.values(), (0, 0)])[film.actions[index]]
+    if move.any():
+        tip = path[-1] + ARROW * np.array((move[0], -move[1])) / np.linalg.norm(move)
+        style = {"arrowstyle": "-|>", "color": ACTION_COLOUR, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", tip, path[-1], arrowprops=style, annotation_clip=False)
     if film.clicks[index]:
         beside = {"xytext": (12, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate("click", path[-1], color="white", fontsize=9, **beside)
@@ -150,6 +160,12 @@ def draw_timeline(axes: Axes, film: TrialFilm, fontsize: float) -> None:
         words = f"{row['production_interval']} frames, rewarded within {row['tolerance']:g} of $t_s$"
         draw_interval(axes, len(labels), onset, row["production_interval"], PRODUCTION_COLOUR, words, fontsize)
         labels.append("Production $t_p$")
+    if film.values is not None:
+        if axes.bbox.width / len(film.frames) >= SMALLEST_ARROW:
+            draw_actions(axes, film, len(labels))
+            labels.append("Action")
+        low, high = draw_value(axes, film, len(labels) - 0.4, len(labels) + 1.4)
+        labels += [f"Value, {low:.2f} to {high:.2f}".replace("-", "\N{MINUS SIGN}"), ""]
     axes.set(ylim=(len(labels) - 0.4, -0.6), yticks=range(len(labels)))
     axes.set_yticklabels(labels, fontsize=fontsize, color=INK)
     axes.set_xlabel(f"frames since fixation ({FRAMES_PER_SECOND} a second)", fontsize=fontsize, color=INK)
@@ -157,6 +173,30 @@ def draw_timeline(axes: Axes, film: TrialFilm, fontsize: float) -> None:
     axes.tick_params(axis="x", labelsize=fontsize - 1, colors=INK)
     axes.spines[["left", "top", "right"]].set_visible(False)
     label_events(axes, events, fontsize)
+
+
+def draw_actions(axes: Axes, film: TrialFilm, level: float) -> None:
+    """An arrow for every frame's action; a dot where the gaze was to stay, a square for a click."""
+    chosen = film.actions != NO_ACTION
+    moves = np.array([*MOVES.values(), (0, 0)])[film.actions[chosen]]  # [frames, (right, up)]
+    x, moving = film.frames[chosen] + 0.5, moves.any(1)
+    scale = {"units": "x", "angles": "uv", "scale": 1.1, "pivot": "middle", "width": 0.14}  # frames
+    heads = {"headwidth": 4.5, "headlength": 4.5, "headaxislength": 4.0}
+    unit = moves[moving] / np.linalg.norm(moves[moving], axis=1, keepdims=True)
+    axes.quiver(x[moving], np.full(moving.sum(), level), unit[:, 0], unit[:, 1], color=INK, **scale, **heads)
+    for action, marker in ((0, "."), (CLICK, "s")):
+        still = film.actions[chosen] == action
+        axes.plot(x[still], np.full(still.sum(), level), marker, color=INK, ms=2, mew=0)
+
+
+def draw_value(axes: Axes, film: TrialFilm, top: float, bottom: float) -> tuple[float, float]:
+    """An agent's value, frame by frame, between two levels; returns the values there, the least and the largest."""
+    assert film.values is not None
+    known = np.isfinite(film.values)
+    low, high = float(film.values[known].min()), float(film.values[known].max())
+    levels = bottom + (film.values[known] - low) / max(high - low, 1e-9) * (top - bottom)
+    axes.plot(film.frames[known] + 0.5, levels, color=VALUE_COLOUR, lw=1.4)
+    return low, high
 
 
 def draw_interval(axes: Axes, level: int, first: int, length: int, colour: str, words: str, fontsize: float) -> None:
