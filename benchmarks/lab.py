@@ -14,8 +14,8 @@ from rich.table import Table
 
 from gnomon.lab.laboratory import CLICK, MOVES, Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.subjects.scripted import RandomSubject
 from gnomon.lab.tasks import PAPER, TASKS
+from gnomon.subjects.scripted import RandomSubject
 
 LANES = (1, 64, 1024, 8192)
 RETINAS = ((32, 32), (72, 96))
@@ -42,7 +42,7 @@ def frames_per_second(name: str, lanes: int) -> float:
     """Random actions, drawn ahead, in lanes that are at different points of their episodes."""
     laboratory = Laboratory(TASKS[name](), lanes=lanes, stagger=True)
     subject = RandomSubject(laboratory)
-    actions = [subject.act() for _ in range(64)]
+    actions = [subject.act().action for _ in range(64)]
 
     def work() -> int:
         for action in actions:

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from gnomon.analysis.performance import production
 from gnomon.published.agents import load_agent
-from gnomon.subjects.evaluation import evaluate
 from gnomon.report.figures.performance import draw_histograms, draw_production
 from gnomon.report.figures.style import panels, save, styled
+from gnomon.subjects.evaluation import evaluate
 
 given = sys.argv[1:] if Path(sys.argv[0]).name == "agent_to_figure.py" else []  # a notebook's words are its kernel's
 path, trials, out = [*given, *("published/lstm-0", "1000", "out/agent_to_figure")[len(given) :]][:3]

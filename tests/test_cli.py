@@ -61,7 +61,16 @@ def test_nothing_typed_is_a_call_for_help(capsys: Captured):
 def test_help_of_a_command_has_defaults(capsys: Captured):
     assert main(["show", "--help"]) == 0
     printed = capsys.readouterr().out
-    for piece in ("TASK", "--subject", "(default: perfect)", "--seed", "(default: 0)", "--out", "psychlab"):
+    for piece in (
+        "TASK",
+        "published/NAME",
+        "--subject",
+        "perfect (if left out)",
+        "--seed",
+        "(default: 0)",
+        "--out",
+        "psychlab",
+    ):
         assert piece in printed
 
 
@@ -78,6 +87,11 @@ def test_help_of_a_command_has_defaults(capsys: Captured):
             "unknown subject 'perfct'; did you mean perfect? choose perfect, ",
         ),
         ("show bisection --setting psychlab", "unknown setting of bisection 'psychlab'; choose default"),
+        ("show published/nobody", "unknown published agent 'nobody'; choose "),
+        ("show published/lstm-0 --subject noisy", "--subject goes with a task; published/lstm-0 is an agent"),
+        ("show bisection --trial -1", "trial is -1; it must be at least 0"),
+        ("evaluate published/lstm-0 --seed -1", "seed is -1; it must be a whole number of at least 0"),
+        ("evaluate published/lstm-0 --probe-probability nan", "probe_probability is nan; a probability lies between"),
         ("show bisection --seed -1", "seed is -1; it must be a whole number of at least 0"),
         (
             "show bisection --seed one",
@@ -87,7 +101,7 @@ def test_help_of_a_command_has_defaults(capsys: Captured):
         ("show bisection --sed=1", "unrecognized options: --sed, 1; did you mean --seed?"),
         (
             "show bisection --zzz",
-            "unrecognized options: --zzz; gnomon show takes --setting, --subject, --seed, ",
+            "unrecognized options: --zzz; gnomon show takes --setting, --subject, --trial, --seed, ",
         ),
         ("show", "missing from gnomon show: TASK"),
         ("demo --seed -1", "seed is -1; it must be a whole number of at least 0"),
@@ -191,7 +205,7 @@ def test_show_writes_a_film_strip_and_an_animation(capsys: Captured, tmp_path: P
 
 def test_demo(capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     shown = []
-    monkeypatch.setattr(demo_module, "write_films", lambda options: shown.append(options.task) or ["a film"])
+    monkeypatch.setattr(demo_module, "write_films", lambda options: shown.append(options.what) or ["a film"])
     monkeypatch.setattr(demo_module, "LANES", 16)
     monkeypatch.setattr(demo_module, "FRAMES", 600)
     assert main(["demo", "--out", str(tmp_path)]) == 0

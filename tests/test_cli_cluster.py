@@ -44,7 +44,7 @@ for module in pkgutil.walk_packages(gnomon.__path__, "gnomon."):
         importlib.import_module(module.name)
 from gnomon.cli import main
 main(["--help"])
-assert "gnomon.learn.cluster" in sys.modules
+assert "gnomon.cluster.pools" in sys.modules
 print([name for name in sys.modules if name.split(".")[0] == "ray"])
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -10,8 +10,8 @@ from small_run import CONFIG
 from gnomon.cli import main
 from gnomon.commands import reproduce as reproduce_module
 from gnomon.commands import sweep as sweep_module
-from gnomon.learn import agents
 from gnomon.learn.loop import start
+from gnomon.published import agents
 from gnomon.records.runs import RunFolder
 from gnomon.report import gallery, participants, study
 

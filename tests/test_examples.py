@@ -80,7 +80,7 @@ def test_other_library_counts_what_happened(
     subject = PerfectSubject(session.env.laboratory)
     ends = 0
     for _ in range(300):
-        _, goes_on = session.step(subject.act())
+        _, goes_on = session.step(subject.act().action)
         ends += int((1 - goes_on).sum())
     answered = sum(map(len, session.productions.values()))
     assert ends > 10

@@ -47,7 +47,7 @@ def make_trials() -> pl.DataFrame:
     laboratory = Laboratory(PROBED, lanes=LANES, seed=5)
     subject = BayesianSubject(laboratory, seed=6, w_m=W_M, w_p=W_P)
     for _ in range(FRAMES):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     table = take_trials(laboratory.trials).filter(pl.int_range(pl.len()).over("lane") < TRIALS)
     assert table.height == LANES * TRIALS
     return table

@@ -17,26 +17,26 @@ from gnomon.analysis.scalar_variability import scalar_variability
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.tasks import PAPER, Bisection, Task
 from gnomon.records.trials import take_trials
-from gnomon.subjects.scripted import BlindSubject, NoisySubject, PerfectSubject, RandomSubject, Subject
+from gnomon.subjects.scripted import BlindSubject, NoisySubject, PerfectSubject, RandomSubject, ScriptedSubject
 
 BRISK = replace(PAPER, pause=1)  # the paper's task without its long pauses
 W_M, W_P = 0.1, 0.06  # of the noisy and of the Bayesian subject
 
 
 def session(
-    subject: Callable[[Laboratory], Subject], lanes: int, frames: int, trials: int, task: Task = BRISK
+    subject: Callable[[Laboratory], ScriptedSubject], lanes: int, frames: int, trials: int, task: Task = BRISK
 ) -> pl.DataFrame:
     """The first so many trials of every lane, so that quick trials are not over-represented."""
     laboratory = Laboratory(task, lanes=lanes, seed=0)
     someone = subject(laboratory)
     for _ in range(frames):
-        laboratory.step(someone.act())
+        laboratory.step(someone.act().action)
     table = take_trials(laboratory.trials).filter(pl.int_range(pl.len()).over("lane") < trials)
     assert table.height == lanes * trials
     return table
 
 
-def noisy(laboratory: Laboratory) -> Subject:
+def noisy(laboratory: Laboratory) -> ScriptedSubject:
     return NoisySubject(laboratory, w_m=W_M, w_p=W_P)
 
 
@@ -124,7 +124,7 @@ def test_the_random_subject_knows_nothing() -> None:
     laboratory = Laboratory(BRISK, lanes=300, seed=0)
     subject = RandomSubject(laboratory)
     for _ in range(3000):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     trials = take_trials(laboratory.trials)
     result = production(trials)
     missed = result.share_early + result.share_timeout

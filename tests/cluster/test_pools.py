@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 from fake_ray import EVERY_FRAME, EVERY_THIRD, PLENTY, FakeRay, RayTaskError, assert_same_losses, on_pools, pooled
-from gnomon.lab.shaping import Grading
 from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.agent.agent import Agent
@@ -77,14 +76,6 @@ def test_weights_are_sent_once_and_vision_only_when_it_has_changed(fake: FakeRay
     assert [rest for rest, _ in sent[:-1]] == [True] * 6
     assert 2 <= sum(vision for _, vision in sent[1:]) <= 3
     assert not sent[1][1]
-
-
-def test_pools_grade_as_they_are_told(fake: FakeRay, tmp_path: Path) -> None:
-    _, source = pooled(tmp_path, 2, 1)
-    grading = Grading(share=0.25, width=20.0)
-    source.unroll(grading)
-    source.unroll(grading)
-    assert fake.actors[0].pool.actor.laboratory.trials.grading == grading
 
 
 @pytest.mark.parametrize("ahead", [1, 3])

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from fake_ray import EVERY_FRAME, assert_same_losses, on_pools
-from gnomon.lab.shaping import Grading
 
 from gnomon.agent.agent import AgentConfig
 from gnomon.cluster.pools import Pools
@@ -16,6 +15,7 @@ from gnomon.config import LearningConfig, RunConfig
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn.loop import Trainer
+from gnomon.learn.schedule import Grading
 from gnomon.records.runs import RunFolder
 
 

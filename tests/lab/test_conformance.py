@@ -17,12 +17,13 @@ import safetensors.torch
 import torch
 from wandering import WanderingSubject
 
-from gnomon.lab import subjects
 from gnomon.lab.laboratory import Laboratory, distinct_drawings
 from gnomon.lab.screen import check_picture, paint
 from gnomon.lab.tasks import PSYCHLAB, TASKS, Bisection, CuedProduction, Discrimination, ReadySetGo, Task
+from gnomon.lab.tasks.base import FIXATION, RESPONSE
 from gnomon.lab.trials import LONG
 from gnomon.records.trials import schema, take_trials
+from gnomon.subjects.scripted import PerfectSubject
 
 KINDS = dict(TASKS)
 del TASKS[fifth_task.DelayedLook.name]  # the other tests count on the four that ship
@@ -83,7 +84,7 @@ def run(laboratory: Laboratory, actions: Iterable[torch.Tensor]) -> Episodes:
 def usual_episodes(case: str) -> Episodes:
     laboratory = Laboratory(CASES[case], lanes=LANES, seed=1)
     subject = WanderingSubject(laboratory)
-    return run(laboratory, (subject.act() for _ in range(FRAMES)))
+    return run(laboratory, (subject.act().action for _ in range(FRAMES)))
 
 
 @every_case
@@ -149,9 +150,9 @@ def test_the_trial_table_keeps_to_its_schema(case: str):
     whole = ["lane", "episode", "trial", "sample_interval", "outcome", "reward", "start_frame", "end_frame"]
     assert table.select(whole).null_count().sum_horizontal().item() == 0
     assert (table["sample_interval"] >= 1).all()
-    assert (table["tolerance"].is_null() != bool(task.levels)).all(), "a tolerance belongs to what has a curriculum"
+    assert (table["tolerance"].is_null() != task.produces).all(), "a tolerance belongs to what produces"
     answered = table["outcome"].is_in(["correct", "wrong"])
-    assert (table["production_interval"].is_not_null() == (answered & bool(task.levels))).all()
+    assert (table["production_interval"].is_not_null() == (answered & task.produces)).all()
 
 
 @every_case
@@ -205,6 +206,50 @@ def test_conditions_are_what_the_task_declares(kind: type[Task]):
         draws = task.draw(count, torch.Generator().manual_seed(0))
         assert set(draws) == set(task.conditions)
         assert all(len(values) == count and not values.is_floating_point() for values in draws.values())
+        truths = [draws[name] for name, kind in task.conditions.items() if kind is bool]
+        assert all(((values == 0) | (values == 1)).all() for values in truths)
+
+
+@every_case
+def test_intervals_lie_between_the_moments_that_the_task_declares(case: str):
+    """t_s and t_p of the trial table are what its event frames say."""
+    task, table = CASES[case], usual_episodes(case).trials.filter(pl.col("outcome").is_in(["correct", "wrong"]))
+    columns = {FIXATION: "start_frame", RESPONSE: "end_frame"} | {name: f"{name}_frame" for name in task.events}
+    if task.sample_bounds is not None and getattr(task, "flash", None) is None:
+        begin, end = (columns[name] for name in task.sample_bounds)
+        assert (table[end] - table[begin] == table["sample_interval"]).all()
+    if task.production_bounds is not None:
+        begin, end = (columns[name] for name in task.production_bounds)
+        assert (table[end] - table[begin] == table["production_interval"]).all()
+    assert list(task.usual_intervals) == sorted(task.usual_intervals)
+
+
+@every_case
+def test_frames_tell_the_productions_that_may_earn_a_reward(case: str):
+    task, expected = CASES[case], usual_episodes(case)
+    laboratory = Laboratory(task, lanes=LANES, seed=1)
+    told = []
+    for action in expected.action:
+        frame = laboratory.step(action)
+        assert frame.sample_interval.dtype == frame.production_interval.dtype == torch.int16
+        for lane in (frame.production_interval >= 0).nonzero().flatten().tolist():
+            told.append((lane, int(frame.sample_interval[lane]), int(frame.production_interval[lane])))
+        assert torch.equal(frame.sample_interval == -1, frame.production_interval == -1)
+    table = expected.trials.drop_nulls("production_interval")
+    if "probe" in task.conditions and not getattr(task, "reward_probes", True):
+        table = table.filter(~pl.col("probe"))
+    assert sorted(told) == sorted(table.select("lane", "sample_interval", "production_interval").rows())
+
+
+@every_kind
+def test_the_perfect_subject_is_right_in_every_trial(kind: type[Task]):
+    laboratory = Laboratory(kind(pause=5), lanes=20, seed=2)
+    subject = PerfectSubject(laboratory)
+    for _ in range(120 + 3 * kind().usual_intervals[-1]):
+        laboratory.step(subject.act().action)
+    outcomes = take_trials(laboratory.trials)["outcome"]
+    assert len(outcomes) >= 20
+    assert set(outcomes) == {"correct"}
 
 
 @every_kind
@@ -257,22 +302,13 @@ def test_an_undocumented_setting_is_noticed():
 GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-task.md"
 
 
-def test_the_guide_is_true(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
-    task, trial_run, plan = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
+def test_the_guide_is_true(capsys: pytest.CaptureFixture[str]):
+    task, trial_run = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
     assert task == Path(fifth_task.__file__).read_text()
-    assert len(task.splitlines()) < 40
+    assert len(task.splitlines()) < 45
     names = dict(vars(fifth_task))
     exec(trial_run, names)
     assert "delayed_look" in capsys.readouterr().out
-    monkeypatch.setattr(subjects, "PLANS", dict(subjects.PLANS))  # what the guide adds goes with the test
-    exec(plan, names)
-    laboratory = Laboratory(fifth_task.DelayedLook(), lanes=20)
-    subject = subjects.PerfectSubject(laboratory)
-    for _ in range(120):
-        laboratory.step(subject.act())
-    outcomes = take_trials(laboratory.trials)["outcome"]
-    assert len(outcomes) >= 20
-    assert set(outcomes) == {"correct"}
 
 
 @every_case

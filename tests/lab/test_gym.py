@@ -161,7 +161,7 @@ def test_the_last_trial_terminates_and_info_has_every_trial_once():
     subject = PerfectSubject(env.laboratory)
     rows, rewards, ended = [], [], False
     while not ended:
-        _, reward, ended, truncated, info = env.step(int(subject.act()))
+        _, reward, ended, truncated, info = env.step(int(subject.act().action))
         assert not truncated
         assert set(info) <= {"trial"}
         if info:
@@ -185,7 +185,7 @@ def test_a_trial_cut_off_by_the_end_of_time_is_in_info():
     env = unwrapped("gnomon/ReadySetGo-v0", episode_seconds=0.5, **SMALL)
     env.reset(seed=0)
     subject = PerfectSubject(env.laboratory)
-    *_, (_, _, terminated, truncated, info) = (env.step(int(subject.act())) for _ in range(30))
+    *_, (_, _, terminated, truncated, info) = (env.step(int(subject.act().action)) for _ in range(30))
     assert (terminated, truncated) == (False, True)
     assert info["trial"]["outcome"] == "cut_off"
 
@@ -307,7 +307,7 @@ def test_a_reset_in_the_middle_of_a_trial_marks_it_and_does_not_lose_it() -> Non
     env.reset(seed=3)
     subject = PerfectSubject(env.laboratory, 0)
     while not env.laboratory.trials.running.item():
-        _, _, _, _, info = env.step(int(subject.act()))
+        _, _, _, _, info = env.step(int(subject.act().action))
         assert "trial" not in info
     _, info = env.reset()
     assert (info["trial"]["outcome"], info["trial"]["reward"]) == ("cut_off", 0.0)

@@ -101,7 +101,7 @@ def run_batch(task: Task, conditions: dict[str, torch.Tensor], seed: int, count:
     subject = WanderingSubject(batch, seed)
     log = Log(batch.gaze.clone())
     for _ in range(count):
-        log.actions.append(subject.act())
+        log.actions.append(subject.act().action)
         log.frames.append(batch.step(log.actions[-1]))
         log.gazes.append(batch.gaze.clone())
     return log, batch
@@ -241,7 +241,7 @@ def test_each_episode_begins_with_the_widest_tolerance_and_tightens_it_with_succ
     laboratory = Laboratory(task, lanes=4, seed=1)
     subject = PerfectSubject(laboratory)
     for _ in range(1000):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     trials = take_trials(laboratory.trials)
     whole = 0
     for (_, _, interval), rows in trials.group_by("lane", "episode", "sample_interval", maintain_order=True):
@@ -279,10 +279,17 @@ def test_holding_the_button_is_one_click_and_an_episode_begins_with_it_up():
     assert not laboratory.button.item()
 
 
-def test_an_action_beyond_the_last_is_refused():
-    laboratory = Laboratory(ReadySetGo())
-    with pytest.raises((IndexError, RuntimeError)):
-        laboratory.step(torch.tensor([CLICK + 1]))
+@pytest.mark.parametrize("action", [-1, CLICK])  # there is no button in Ready-Set-Go
+def test_an_action_beyond_the_first_or_the_last_is_refused(action: int):
+    laboratory = Laboratory(ReadySetGo(), lanes=3)
+    with pytest.raises(ValueError, match=f"action is {action}; ready_set_go has 0 to 8"):
+        laboratory.step(torch.tensor([0, action, 8]))
+    assert laboratory.trials.now == 0
+
+
+def test_a_negative_seed_is_refused():
+    with pytest.raises(ValueError, match="seed is -1; it must be a whole number of at least 0"):
+        Laboratory(ReadySetGo(), seed=-1)
 
 
 # Saving

@@ -11,9 +11,9 @@ import torch
 from safetensors.torch import load_file
 from small_run import CONFIG, FRAMES_PER_ROUND
 
-from gnomon.learn import agents
 from gnomon.learn.checkpoint import newest_checkpoint, numbered, unnest
 from gnomon.learn.loop import Limits, start
+from gnomon.published import agents
 from gnomon.published.agents import find_agent, is_published, load_agent, publish_agent, thinned
 from gnomon.records.runs import RunFolder
 

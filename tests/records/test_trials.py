@@ -26,7 +26,7 @@ def perfect_session(task: Task, frames: int = 160, lanes: int = 3) -> pl.DataFra
     laboratory = Laboratory(task, lanes=lanes, seed=5)
     subject = PerfectSubject(laboratory)
     for _ in range(frames):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     return take_trials(laboratory.trials)
 
 
@@ -99,7 +99,7 @@ def test_rows_are_taken_once_and_in_the_order_in_which_trials_ended():
     tables = []
     for _ in range(6):
         for _ in range(30):
-            laboratory.step(subject.act())
+            laboratory.step(subject.act().action)
         tables.append(take_trials(laboratory.trials))
     assert pl.concat(tables).equals(perfect_session(SHORT_TASKS[1], frames=180, lanes=4))
     assert take_trials(laboratory.trials).is_empty()

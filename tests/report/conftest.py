@@ -21,7 +21,7 @@ def trials() -> pl.DataFrame:
     laboratory = Laboratory(task, lanes=64, seed=1)
     subject = NoisySubject(laboratory, 1)
     for _ in range(900):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     return take_trials(laboratory.trials)
 
 

@@ -25,14 +25,14 @@ from gnomon.report.animation import (
     moment,
     with_palette,
 )
-from gnomon.report.film import TrialFilm, record_trial
 from gnomon.subjects.scripted import PerfectSubject
+from gnomon.subjects.trial_film import TrialFilm, film_trial
 
 
 @pytest.fixture(scope="module")
 def film() -> TrialFilm:
     laboratory = Laboratory(ReadySetGo(intervals=(20,)), OpticsConfig(retina=(8, 8)), seed=3)
-    return record_trial(laboratory, PerfectSubject(laboratory))
+    return film_trial(PerfectSubject(laboratory))
 
 
 @pytest.fixture(scope="module")

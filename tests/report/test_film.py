@@ -1,4 +1,4 @@
-"""Films show what happened: the recording against the laboratory, the drawings against the recording."""
+"""Film strips show what was kept of a trial."""
 
 from dataclasses import replace
 from itertools import combinations
@@ -13,26 +13,22 @@ from PIL import Image
 
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.tasks import TASKS, CuedProduction, Discrimination, ReadySetGo, Task
-from gnomon.report import film as film_module
+from gnomon.lab.tasks import CuedProduction, Discrimination, ReadySetGo, Task
 from gnomon.report.film import (
-    LEAD,
-    TAIL,
-    TrialFilm,
     draw_timeline,
     extent,
     film_strip,
     key_frames,
     label_events,
-    record_trial,
     visible_spans,
 )
 from gnomon.subjects.scripted import PerfectSubject, RandomSubject
+from gnomon.subjects.trial_film import TrialFilm, film_trial
 
 
 def record(task: Task, seed: int = 3) -> TrialFilm:
     laboratory = Laboratory(task, OpticsConfig(retina=(8, 12)), seed=seed)
-    return record_trial(laboratory, PerfectSubject(laboratory))
+    return film_trial(PerfectSubject(laboratory))
 
 
 @pytest.fixture(scope="module")
@@ -43,45 +39,6 @@ def ready_set_go() -> TrialFilm:
 def names(film: TrialFilm, frame: int) -> set[str]:
     """What was on the monitor on a frame counted from fixation."""
     return {widget.name for widget in film.pictures[int(np.searchsorted(film.frames, frame))]}
-
-
-@pytest.mark.parametrize("name", TASKS)
-def test_a_whole_trial_is_recorded_frame_by_frame(name: str):
-    film = record(TASKS[name]())
-    assert film.row["outcome"] == "correct"
-    assert (np.diff(film.frames) == 1).all()
-    assert film.frames[0] == max(-film.row["start_frame"] - 1, -LEAD)
-    assert film.frames[-1] == film.end + TAIL
-    assert names(film, -1) == {"fixation"}
-    assert names(film, film.end - 1) != set()
-    assert names(film, film.end) == set()
-    assert len(film.pictures) == len(film.gaze) == len(film.retina) == len(film.clicks) == len(film.frames)
-    assert film.retina.shape[1:] == (8, 12, 3)
-    on_cross = film.task.cross_centre().contains(*film.gaze[np.searchsorted(film.frames, 0)])
-    assert on_cross, "frame 0 is the one on which the gaze enters the cross"
-    assert film.clicks.any() == film.task.clicks
-
-
-def test_ready_set_go_is_shown_as_it_happened(ready_set_go: TrialFilm):
-    film = ready_set_go
-    ready, set_ = film.events["ready"], film.events["set"]
-    assert film.events == {"fixation": 0, "ready": 30, "set": 55, "response": 80}
-    assert film.end == 80
-    assert names(film, ready - 1) == {"fixation", "go"}
-    assert names(film, ready) == names(film, ready + 9) == {"fixation", "go", "ready"}
-    assert names(film, set_) == {"fixation", "go", "set"}
-    assert names(film, set_ + 10) == {"go"}
-    go = ReadySetGo().squares()[2].box
-    inside = [go.contains(*point) for point in film.gaze]
-    assert inside.index(True) == np.searchsorted(film.frames, film.end)
-
-
-def test_retina_sees_what_the_monitor_shows(ready_set_go: TrialFilm):
-    laboratory = Laboratory(ready_set_go.task, OpticsConfig(retina=(8, 12)))
-    index = int(np.searchsorted(ready_set_go.frames, 30))  # looking at the cross, with Ready and Go on
-    laboratory.trials.picture[:] = 7
-    laboratory.gaze[:] = laboratory.lattice.nearest(*ready_set_go.gaze[index])
-    np.testing.assert_array_equal(ready_set_go.retina[index], laboratory.render(laboratory.observation)[0].numpy())
 
 
 def test_visible_spans(ready_set_go: TrialFilm):
@@ -102,50 +59,6 @@ def test_a_change_of_colour_or_a_gap_is_a_new_span():
     assert (before, after, after + length, colour) == (0, click, cued.end, task.short_colour_clicked)
     flashes = record(Discrimination(flash=5))
     assert [span[1] for span in visible_spans(flashes)["target"]] == [5, 5]
-
-
-def test_recording_goes_on_with_the_next_trial_and_stops_with_the_episode():
-    laboratory = Laboratory(ReadySetGo(trials_per_episode=2), OpticsConfig(retina=(4, 4)))
-    subject = PerfectSubject(laboratory)
-    first, second = record_trial(laboratory, subject), record_trial(laboratory, subject)
-    assert (first.row["trial"], second.row["trial"]) == (0, 1)
-    assert first.frames[-1] == first.end + TAIL
-    assert second.frames[-1] == second.end, "the episode ends with its last trial"
-    assert second.frames[0] == -LEAD
-    assert second.pictures[-1] == ()
-
-
-def test_trials_that_began_before_or_are_cut_off_are_not_shown():
-    laboratory = Laboratory(ReadySetGo(episode_seconds=4.0), OpticsConfig(retina=(4, 4)))
-    subject = PerfectSubject(laboratory)
-    for _ in range(25):  # into the first trial
-        laboratory.step(subject.act())
-    film = record_trial(laboratory, subject)
-    assert film.row["trial"] > 0 or film.row["episode"] > 0
-    assert film.frames[0] < 0
-    assert film.row["outcome"] == "correct"
-
-
-def test_recording_refuses_what_it_cannot_show(monkeypatch: pytest.MonkeyPatch):
-    crowd = Laboratory(ReadySetGo(), OpticsConfig(retina=(4, 4)), lanes=2)
-    with pytest.raises(ValueError, match="2 lanes"):
-        record_trial(crowd, PerfectSubject(crowd))
-    monkeypatch.setattr(film_module, "PATIENCE", 20)
-    alone = Laboratory(ReadySetGo(), OpticsConfig(retina=(4, 4)))
-    with pytest.raises(ValueError, match="random subject ended no trial of ready_set_go in 20 frames"):
-        record_trial(alone, RandomSubject(alone))
-
-
-def test_caption_and_title(ready_set_go: TrialFilm):
-    assert ready_set_go.title == "Ready Set Go, perfect subject"
-    assert ready_set_go.caption.split("    ") == [
-        "$t_s$ = 25 frames (0.42 s)", "$t_p$ = 25 frames (0.42 s)", "correct, reward 1",
-    ]  # fmt: skip
-    early = replace(
-        ready_set_go, row=ready_set_go.row | {"outcome": "early", "production_interval": None, "reward": 0.0}
-    )
-    assert early.caption.endswith("(0.42 s)    early, reward 0")
-    assert early.ending == "early response"
 
 
 def test_key_frames_hold_every_event(ready_set_go: TrialFilm):
@@ -184,6 +97,21 @@ def test_words_of_the_timeline_never_cover_anything_nor_leave_it(interval: int, 
         assert box.x1 < left or box.x0 > right or left < box.x0 < box.x1 < right, "beside the line, or within"
 
 
+def test_an_agents_actions_and_values_are_drawn_where_there_is_room():
+    film = record(ReadySetGo(intervals=(25,)))
+    agents = replace(film, values=np.append(np.linspace(-0.5, 1.0, len(film.frames) - 1), np.nan))
+
+    def rows(of: TrialFilm, width: float) -> list[str]:
+        axes = Figure(figsize=(width, 3), dpi=100).add_axes((0.2, 0.2, 0.75, 0.6))
+        FigureCanvasAgg(axes.get_figure(root=True))
+        draw_timeline(axes, of, fontsize=8)
+        return [label.get_text() for label in axes.get_yticklabels()]
+
+    plain = rows(film, 14)
+    assert rows(agents, 14) == [*plain, "Action", "Value, \N{MINUS SIGN}0.50 to 1.00", ""]
+    assert rows(agents, 6) == [*plain, "Value, \N{MINUS SIGN}0.50 to 1.00", ""]
+
+
 def test_close_events_are_named_on_different_storeys():
     figure = Figure(dpi=100)
     FigureCanvasAgg(figure)
@@ -199,6 +127,6 @@ def test_close_events_are_named_on_different_storeys():
 def test_films_of_random_subjects_are_drawn(tmp_path: Path):
     torch.manual_seed(0)
     laboratory = Laboratory(CuedProduction(intervals=(5, 9)), OpticsConfig(retina=(4, 4)), seed=1)
-    film = record_trial(laboratory, RandomSubject(laboratory))
+    film = film_trial(RandomSubject(laboratory))
     film_strip(film, tmp_path / "strip.png")
     assert (tmp_path / "strip.png").stat().st_size > 10_000

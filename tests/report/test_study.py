@@ -18,7 +18,6 @@ from gnomon.analysis import observer_fit
 from gnomon.analysis.results import from_json
 from gnomon.config import RunConfig
 from gnomon.lab.tasks import PAPER, CuedProduction
-from gnomon.learn import evaluation
 from gnomon.learn.loop import start
 from gnomon.records.trials import read_trials, write_trials
 from gnomon.report import claims, gallery, study
@@ -28,6 +27,7 @@ from gnomon.report.page import render
 from gnomon.report.participants import Participant, chiefs, families, participants
 from gnomon.report.stages import Stages, fingerprint
 from gnomon.report.study import Findings, Study, run_study, with_probes
+from gnomon.subjects import evaluation
 
 TRIALS, SEED = 100, 5
 # Set comes soon, so that even a gaze that wanders at random answers it now and then.

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from gnomon.lab.screen import Box, Widget
-from gnomon.lab.tasks.base import BLANK, Outcome, Task, choose, register
+from gnomon.lab.tasks.base import BLANK, FIXATION, Outcome, Plan, Task, choose, register
 
 TARGET, TARGET_ON = 1, 2  # its box, its picture
 
@@ -16,7 +16,8 @@ class DelayedLook(Task):
     intervals: tuple[int, ...] = (20, 40)
     """Delays from fixation to the target, in frames, drawn uniformly."""
 
-    name, events, conditions = "delayed_look", ("target",), ("sample_interval",)
+    name, events, conditions = "delayed_look", ("target",), {"sample_interval": int}
+    sample_bounds = (FIXATION, "target")
 
     def boxes(self):
         return [self.cross_centre(), Box.around(0.75, 0.5, self.target_size)]
@@ -37,3 +38,6 @@ class DelayedLook(Task):
     def respond(self, trials, looking, pressing, fired):
         early = trials.event("target") > trials.now
         return (early * Outcome.EARLY + ~early * Outcome.CORRECT) * (looking.inside(TARGET) & trials.running)
+
+    def plan(self, trials, production, says_long):
+        return Plan(TARGET, depart=trials.event("target") + 1)  # a scripted subject goes there once it is seen

@@ -9,9 +9,10 @@ from typing import Any
 
 import torch
 
+from gnomon.lab.gaze import PointGaze, box_corners
 from gnomon.lab.screen import describe
 from gnomon.lab.tasks import Bisection, CuedProduction, Discrimination, Outcome, ReadySetGo, Task
-from gnomon.lab.trials import NO_PRODUCTION, PointGaze, Trials, box_corners
+from gnomon.lab.trials import NO_PRODUCTION, Trials
 
 FOLDER = Path(os.environ.get("GNOMON_TRACES", Path(__file__).parents[1] / "data" / "psychlab_traces"))
 TRACES = sorted(FOLDER.glob("*.json"))

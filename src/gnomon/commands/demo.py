@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gnomon.commands.show import Show, check_seed, writable_folder, write_films
+from gnomon.commands.show import Show, writable_folder, write_films
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,6 +29,7 @@ class Demo:
 def demo(options: Demo) -> None:
     from rich.console import Console
 
+    from gnomon.lab.laboratory import check_seed
     from gnomon.lab.tasks import TASKS
     from gnomon.records.trials import write_trials
     from gnomon.subjects.scripted import SUBJECTS
@@ -53,15 +54,17 @@ def demo(options: Demo) -> None:
 
 def run_session(subject_name: str, seed: int) -> pl.DataFrame:
     """The trial table of many subjects of one kind at the paper's Ready-Set-Go."""
+    from itertools import islice
+
     from gnomon.lab.laboratory import Laboratory
     from gnomon.lab.tasks import PAPER
     from gnomon.records.trials import take_trials
     from gnomon.subjects.scripted import SUBJECTS
+    from gnomon.subjects.subject import frames
 
     laboratory = Laboratory(PAPER, lanes=LANES, seed=seed)
-    subject = SUBJECTS[subject_name](laboratory, seed)
-    for _ in range(FRAMES):
-        laboratory.step(subject.act())
+    for _ in islice(frames(laboratory, SUBJECTS[subject_name](laboratory, seed)), FRAMES):
+        pass
     return take_trials(laboratory.trials)
 
 

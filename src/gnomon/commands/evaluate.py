@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
     from gnomon.analysis.performance import Production
     from gnomon.lab.tasks import Task
+
+LONGEST_NAME = 80  # characters of a folder's name
 
 
 @dataclass(frozen=True)
@@ -28,14 +31,16 @@ class Evaluate:
 
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Folder of a run or of a published agent; published/NAME is one that comes with Gnomon."""
-    trials: int = 2000
-    """Trials to do."""
+    trials: int = 5000
+    """Trials to do, in whole episodes, a few more where lanes would get unequal numbers. 5,000 take an LSTM about half a
+    minute of one core."""
     seed: int = 1
     """Seed of everything random in the evaluation."""
     out: Path | None = None
-    """Where to write; by default RUN/evaluation, and out/NAME for a published agent."""
+    """Where to write; by default RUN/evaluation, and out/NAME for a published agent. With other intervals or probes:
+    a folder in there that is named after them."""
     intervals: tuple[int, ...] | None = None
-    """Sample intervals in frames, in place of the trained ones."""
+    """Sample intervals (or durations) in frames, in place of the trained ones."""
     probes: tuple[int, ...] = ()
     """Further intervals, in frames, never rewarded, on a share of the trials."""
     probe_probability: float = 0.5
@@ -58,14 +63,12 @@ def evaluate(options: Evaluate) -> None:
     from gnomon.records.trials import write_trials
     from gnomon.subjects.evaluation import evaluate as evaluate_agent
 
-    for name, least in (("trials", 1), ("record_lanes", 0)):
-        if getattr(options, name) < least:
-            raise ValueError(f"{name} is {getattr(options, name)}; it must be at least {least}")
+    check(options)
     keep_freed_memory()
     console = Console(highlight=False, soft_wrap=True)
     agent, config = load_agent(options.run, lambda complaint: console.print(complaint, style="yellow", markup=False))
     task = changed_task(config.task, options)
-    out = writable_folder(options.out or default_folder(options.run))
+    out = writable_folder(options.out or default_folder(options.run) / settings_name(config.task, task))
     bar = Progress("evaluating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console)
     with bar:
         row = bar.add_task("", total=options.trials)
@@ -77,7 +80,7 @@ def evaluate(options: Evaluate) -> None:
             seed=options.seed,
             record_lanes=options.record_lanes,
             units=options.units,
-            report=lambda done, wanted: bar.update(row, completed=done),
+            report=lambda done, wanted: bar.update(row, completed=done, total=wanted),
         )
     recording = out / "recording.zarr.zip"
     recording.unlink(missing_ok=True)  # one that belongs to another trial table would mislead
@@ -89,10 +92,24 @@ def evaluate(options: Evaluate) -> None:
     if result.recording is not None:
         write_recording(result.recording, recording)
         console.print(f"recording     {recording}")
+    if task != config.task and options.out is None:
+        console.print("              a place of its own: the task was not the one of training")
     if not result.complete:
         console.print(f"[yellow]only {len(result.trials)} trials in {result.frames:,} frames a lane[/]")
     print_scores(result.trials, task, console)
-    console.print(f"try next      gnomon evaluate {options.run} --seed {options.seed + 1} --out another-folder")
+    console.print(f"try next      gnomon show {options.run}")
+
+
+def check(options: Evaluate) -> None:
+    """What can be told to be wrong before the agent is loaded."""
+    from gnomon.lab.laboratory import check_seed
+
+    for name, least in (("trials", 1), ("record_lanes", 0)):
+        if getattr(options, name) < least:
+            raise ValueError(f"{name} is {getattr(options, name)}; it must be at least {least}")
+    check_seed(options.seed)
+    if not 0 <= options.probe_probability <= 1:  # nor is nan
+        raise ValueError(f"probe_probability is {options.probe_probability}; a probability lies between 0 and 1")
 
 
 def default_folder(path: Path) -> Path:
@@ -105,17 +122,31 @@ def default_folder(path: Path) -> Path:
 
 def changed_task(task: Task, options: Evaluate) -> Task:
     """The run's task with the intervals and probes asked for."""
-    from gnomon.lab.tasks import ReadySetGo
-
-    if options.intervals is None and not options.probes:
-        return task
-    if not isinstance(task, ReadySetGo):
-        raise ValueError(f"--intervals and --probes are for ready_set_go; this run's task is {task.name}")
+    changes: dict[str, Any] = {}
     if options.intervals is not None:
-        task = replace(task, intervals=options.intervals)
+        changes[task.intervals_setting] = options.intervals
     if options.probes:
-        task = replace(task, probe_intervals=options.probes, probe_probability=options.probe_probability)
-    return task
+        changes |= {"probe_intervals": options.probes, "probe_probability": options.probe_probability}
+    unknown = [name for name in changes if not hasattr(task, name)]
+    if unknown:
+        raise ValueError(f"--probes needs a task with the setting {unknown[0]}; {task.name} has none")
+    return replace(task, **changes)
+
+
+def settings_name(standard: Task, task: Task) -> str:
+    """A folder's name that tells which settings are not the standard ones; empty if all are.
+
+    So the standard evaluation is never overwritten by another: "intervals-20-40", "probe_intervals-15-25-...".
+    """
+    changed = {key: value for key, value in vars(task).items() if value != getattr(standard, key)}
+    name = "-".join("-".join([key, *map(str, as_list(value))]) for key, value in changed.items())
+    if len(name) <= LONGEST_NAME:
+        return name
+    return f"{name[:LONGEST_NAME].rstrip('-')}-{sha256(name.encode()).hexdigest()[:8]}"
+
+
+def as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, tuple) else [value]
 
 
 def print_scores(trials: pl.DataFrame, task: Task, console: Console) -> None:
@@ -124,10 +155,12 @@ def print_scores(trials: pl.DataFrame, task: Task, console: Console) -> None:
 
     if not len(trials):
         console.print("no trial was finished")
-    elif not task.levels:
+    elif not task.produces:
         print_choices(trials, console)
     elif trials["production_interval"].count():
-        print_production(production(trials), share_within(trials.filter(trials["trial"] == 0)), console)
+        first = trials["trial"] == 0
+        shares = [share_within(trials.filter(some)) for some in (first, ~first)]
+        print_production(production(trials), shares[0], shares[1], console)
     else:
         console.print("nothing was produced")
 
@@ -151,11 +184,11 @@ def print_choices(trials: pl.DataFrame, console: Console) -> None:
     console.print(f"correct, all trials           {(trials['outcome'] == 'correct').mean():.1%}")
 
 
-def print_production(result: Production, first: tuple[float, int], console: Console) -> None:
+def print_production(result: Production, first: tuple[float, int], others: tuple[float, int], console: Console) -> None:
     """Production per sample interval, and the numbers that sum it up.
 
-    first: the share of an episode's first trials within tolerance, and their number. Then memories are still empty, or
-    as training left them, so these trials may be unlike the others.
+    first, others: the share within tolerance and the number of an episode's first trials, and of all others. In the
+    first, memories are still empty, or as training left them.
     """
     from rich.table import Table
 
@@ -172,8 +205,9 @@ def print_production(result: Production, first: tuple[float, int], console: Cons
     console.print(table)
     share = float((result.share_within * result.n_trials).sum() / result.n_trials.sum())
     console.print(f"within 8 frames, all trials   {share:.1%}")
-    if first[1]:
-        console.print(f"  first trials of an episode  {first[0]:.1%} of {first[1]}")
+    for name, (within, count) in (("first trials of an episode", first), ("other trials", others)):
+        if count:
+            console.print(f"  {name:26}  {within:.1%} of {count}")
     if math.isfinite(result.line.slope):
         low, high = result.line.slope_interval
         console.print(f"slope of mean production      {result.line.slope:.3f} (95 % bootstrap {low:.3f} to {high:.3f})")

@@ -34,11 +34,9 @@ def tasks(options: Tasks) -> None:
 
 def named_settings() -> dict[str, dict[str, Task]]:
     """The settings that ship by name, of each task; the first are the task's defaults."""
-    from gnomon.lab.tasks import PAPER, PSYCHLAB, TASKS
+    from gnomon.lab.tasks import TASKS
 
-    settings: dict[str, dict[str, Task]] = {name: {"default": task()} for name, task in TASKS.items()}
-    settings[PAPER.name] = {"paper": PAPER, "psychlab": PSYCHLAB}
-    return settings
+    return {name: task.named_settings() for name, task in TASKS.items()}
 
 
 def build_task(name: str, setting: str | None) -> Task:

@@ -10,9 +10,11 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image, ImageDraw, ImageFont
 
+from gnomon.lab.laboratory import action_names
 from gnomon.lab.tasks.base import FRAMES_PER_SECOND
 from gnomon.lab.view import MARGIN, clip_to_view, draw_monitor, mark_gaze
-from gnomon.report.film import FAINT, INK, TrialFilm, draw_timeline, numbered, readable
+from gnomon.report.film import FAINT, INK, draw_timeline, numbered, readable
+from gnomon.subjects.trial_film import NO_ACTION, TrialFilm
 
 STRIDE = 3  # frames of the laboratory for each image: 20 images a second in real time
 MOST_IMAGES = 240  # a longer trial is shown faster
@@ -23,6 +25,7 @@ AS_IT_HAPPENS = 10  # frames for which an event is called by its name, before it
 
 # Pixels: the whole, a panel's side, its upper edge and the two panels' left edges, the timeline's box.
 SIZE, PANEL, TOP, PANEL_LEFTS = (720, 625), 320, 92, (30, 370)
+AGENT_HEIGHT = 66  # more, for an agent's actions and values
 TIMELINE_LEFT, TIMELINE_TOP, TIMELINE_RIGHT, TIMELINE_BOTTOM = 144, 454, 691, 579
 COLOURS = 255  # a GIF has 256, and one of them says "as before"
 EXACT_COLOURS = 100
@@ -42,10 +45,11 @@ def animation(film: TrialFilm, path: Path) -> None:
 
 def draw_stage(film: TrialFilm, speed: float) -> Image.Image:
     """All that does not move."""
-    width, height = SIZE
+    more = extra_height(film)
+    width, height = SIZE[0], SIZE[1] + more
     figure = Figure(figsize=(width / 100, height / 100), dpi=100, facecolor="white")
     canvas = FigureCanvasAgg(figure)
-    box = (TIMELINE_LEFT, height - TIMELINE_BOTTOM, TIMELINE_RIGHT, height - TIMELINE_TOP)
+    box = (TIMELINE_LEFT, height - TIMELINE_BOTTOM - more, TIMELINE_RIGHT, height - TIMELINE_TOP)
     left, low, right, high = np.array(box) / np.array([width, height, width, height])
     draw_timeline(figure.add_axes((left, low, right - left, high - low)), film, fontsize=8)
     pace = "real time" if speed == 1 else f"{speed:.1f} times real time"
@@ -64,14 +68,14 @@ def draw_image(stage: Image.Image, film: TrialFilm, index: int) -> Image.Image:
     for left, panel, words in zip(
         PANEL_LEFTS,
         (draw_watched(film, index), enlarge(film.retina[index])),
-        (moment(film, index), "what the retina sees"),
+        (moment(film, index), decision(film, index)),
         strict=True,
     ):
         image.paste(panel, (left + (PANEL - panel.width) // 2, TOP + (PANEL - panel.height) // 2))
         draw.text((left, TOP - 8), words, INK, font(14), anchor="ls")
     share = (index + 0.5) / len(film.frames)
     x = TIMELINE_LEFT + share * (TIMELINE_RIGHT - TIMELINE_LEFT)
-    draw.line((x, TIMELINE_TOP, x, TIMELINE_BOTTOM), fill=CURSOR_COLOUR, width=2)
+    draw.line((x, TIMELINE_TOP, x, TIMELINE_BOTTOM + extra_height(film)), fill=CURSOR_COLOUR, width=2)
     return image
 
 
@@ -102,6 +106,19 @@ def moment(film: TrialFilm, index: int) -> str:
         return f"{numbered(frame)}: before fixation"
     name, at = past[-1]
     return f"{numbered(frame)}: {'' if frame - at < AS_IT_HAPPENS else 'after '}{readable(name).lower()}"
+
+
+def decision(film: TrialFilm, index: int) -> str:
+    """What the subject makes of what its retina sees, if it is an agent."""
+    if film.values is None or film.actions[index] == NO_ACTION:
+        return "what the retina sees"
+    value = f"{film.values[index]:.2f}".replace("-", "\N{MINUS SIGN}")
+    return f"retina: value {value}, {action_names(film.task)[film.actions[index]]}"
+
+
+def extra_height(film: TrialFilm) -> int:
+    """Pixels of the timeline that only an agent's film has."""
+    return 0 if film.values is None else AGENT_HEIGHT
 
 
 @lru_cache

@@ -1,15 +1,10 @@
-"""One trial to look at: what happened in it frame by frame, and a film strip with a timeline of its events.
+"""One trial to look at: a film strip of its key frames, with a timeline of its events."""
 
-`record_trial` lets a subject do a trial and keeps what happened; drawings only read what it kept.
-"""
-
-from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-import torch
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -18,143 +13,22 @@ from matplotlib.patheffects import withStroke
 from matplotlib.text import Annotation, Text
 from matplotlib.transforms import Bbox
 
-from gnomon.lab.laboratory import CLICK, Laboratory
+from gnomon.lab.laboratory import CLICK, MOVES
 from gnomon.lab.optics import FRAME_COLOUR
-from gnomon.lab.screen import Colour, Picture, hexadecimal
-from gnomon.lab.tasks.base import FRAMES_PER_SECOND, Task
-from gnomon.lab.trials import Trials
-from gnomon.lab.view import MARGIN, clip_to_view, gaze_points
-from gnomon.records.trials import trial_table
-
-LEAD, TAIL = 20, 30  # frames kept before fixation and after the trial's end
-PATIENCE = 60_000  # frames within which a subject must bring a trial to its end
-
-# Which events the sample interval lies between, and from which one the production interval runs.
-SAMPLE = {
-    "ready_set_go": ("ready", "set"),
-    "bisection": ("fixation", "choice"),
-    "discrimination": ("fixation", "choice"),
-}
-PRODUCTION = {"ready_set_go": "set", "cued_production": "first_click"}
+from gnomon.lab.screen import Colour, hexadecimal
+from gnomon.lab.tasks.base import FIXATION, FRAMES_PER_SECOND
+from gnomon.lab.view import MARGIN, clip_to_view
+from gnomon.subjects.trial_film import NO_ACTION, TrialFilm
 
 COLUMNS = 8  # key frames of a film strip
 PANEL = 1.6  # side of a panel, inches
+AGENT_ROWS = 3  # of a timeline: the actions, and two for the value
 INK, FAINT, SHADOW = "#222222", "#8a8a8a", "#141414"
-SAMPLE_COLOUR, PRODUCTION_COLOUR = "#0072b2", "#d55e00"  # told apart by colour-blind eyes too
+# Told apart by colour-blind eyes too.
+SAMPLE_COLOUR, PRODUCTION_COLOUR, VALUE_COLOUR, ACTION_COLOUR = "#0072b2", "#d55e00", "#009e73", "#f0b84b"
+SMALLEST_ARROW = 5  # pixels of a frame on the timeline, below which its action is not drawn
+ARROW = 0.17  # length of the arrow that shows an action, monitor units
 MASK = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}  # behind words that lie on lines
-
-
-class Acts(Protocol):
-    """Anyone who can act in a laboratory: a scripted subject, or an agent."""
-
-    def act(self) -> torch.Tensor:
-        """The action of every lane for the coming frame: int64 [lanes]."""
-        ...
-
-
-@dataclass(frozen=True)
-class TrialFilm:
-    """What happened in one trial, frame by frame, from shortly before it to shortly after."""
-
-    task: Task
-    subject: str
-    row: dict[str, Any]  # of the trial table
-    frames: np.ndarray  # int [frames], counted from fixation: 0 is the frame that began the trial
-    pictures: tuple[Picture, ...]  # [frames] what the monitor showed
-    gaze: np.ndarray  # float64 [frames, 2] where the gaze fell, in monitor units, also beyond the edges
-    retina: np.ndarray  # uint8 [frames, height, width, 3]
-    clicks: np.ndarray  # bool [frames] whether the button was down
-
-    @property
-    def end(self) -> int:
-        """The frame on which the trial ended, counted from fixation."""
-        return self.row["end_frame"] - self.row["start_frame"]
-
-    @property
-    def events(self) -> dict[str, int]:
-        """Frames, counted from fixation, of the trial's moments, in order; ends of flashes are left out."""
-        named = [name for name in self.task.events if name != "timeout" and not name.endswith("_off")]
-        frames = {name: self.row[f"{name}_frame"] for name in named}
-        happened = {name: at - self.row["start_frame"] for name, at in frames.items() if at is not None}
-        return {"fixation": 0, **happened, self.ending: self.end}
-
-    @property
-    def ending(self) -> str:
-        """What ended the trial."""
-        outcome: str = self.row["outcome"]
-        return {"correct": "response", "wrong": "response", "early": "early response"}.get(outcome, outcome)
-
-    @property
-    def title(self) -> str:
-        return f"{self.task.name.replace('_', ' ').title()}, {self.subject}"
-
-    @property
-    def caption(self) -> str:
-        """What there is to say about the trial, in one line."""
-        intervals = {"$t_s$": self.row["sample_interval"], "$t_p$": self.row["production_interval"]}
-        parts = [
-            f"{symbol} = {frames} frames ({frames / FRAMES_PER_SECOND:.2f} s)"
-            for symbol, frames in intervals.items()
-            if frames is not None
-        ]
-        return "    ".join([*parts, f"{readable(self.row['outcome']).lower()}, reward {self.row['reward']:g}"])
-
-
-def record_trial(laboratory: Laboratory, subject: Acts) -> TrialFilm:
-    """Let a subject alone in its laboratory go on until it has completed a trial from the start."""
-    if laboratory.lanes != 1:
-        raise ValueError(f"the laboratory has {laboratory.lanes} lanes; a film shows a single one")
-    trials, pictures = laboratory.trials, laboratory.task.pictures()
-    trials.take_rows()  # what ended before is no part of the film
-    row: dict[str, Any] | None = None
-    # What the subject sees before its first action counts as a frame of its own.
-    numbers = [trials.now - int(trials.episode_start)]  # frames since the episode began
-    shown: list[Picture] = [pictures[int(trials.picture)]]
-    seen, clicks = [int(laboratory.observation)], [False]  # observation ids, whether the button is down
-    for _ in range(PATIENCE):
-        number = trials.now + 1 - int(trials.episode_start)
-        action = subject.act()
-        frame = laboratory.step(action)
-        numbers.append(number)
-        # An episode whose last frame is kept has ended with a trial, which leaves the monitor blank.
-        shown.append(() if frame.episode_end else pictures[int(trials.picture)])
-        seen.append(int(frame.final_observation))
-        clicks.append(int(action) == CLICK)
-        if row is None:
-            row = completed_trial(trials, after=numbers[0])
-        if row is not None and (frame.episode_end or number >= row["end_frame"] + TAIL):
-            break
-        if frame.episode_end:
-            numbers, shown = [-1], [pictures[int(trials.picture)]]
-            seen, clicks = [int(laboratory.observation)], [False]
-    if row is None:
-        raise ValueError(f"the {named(subject)} ended no trial of {laboratory.task.name} in {PATIENCE} frames")
-    first = max(0, row["start_frame"] - LEAD - numbers[0])
-    ids = torch.tensor(seen[first:], device=laboratory.device)
-    return TrialFilm(
-        task=laboratory.task,
-        subject=named(subject),
-        row=row,
-        frames=np.array(numbers[first:]) - row["start_frame"],
-        pictures=tuple(shown[first:]),
-        gaze=gaze_points(laboratory.lattice, ids.cpu() % laboratory.lattice.count),
-        retina=laboratory.render(ids).cpu().numpy(),
-        clicks=np.array(clicks[first:]),
-    )
-
-
-def completed_trial(trials: Trials, after: int) -> dict[str, Any] | None:
-    """The row of a trial that ended on this frame, if it was not cut off and began after a frame."""
-    rows, reals = trials.take_rows()
-    if not rows.shape[1]:  # on nearly every frame
-        return None
-    (row,) = trial_table(trials.task, rows, reals, trials.row_columns()).to_dicts()
-    return row if row["outcome"] != "cut_off" and row["start_frame"] > after else None
-
-
-def named(subject: Acts) -> str:
-    """A PerfectSubject is called a perfect subject."""
-    return type(subject).__name__.removesuffix("Subject").lower() + " subject"
 
 
 def readable(name: str) -> str:
@@ -173,7 +47,7 @@ def film_strip(film: TrialFilm, path: Path) -> None:
     """Write a PNG: key frames side by side, the monitor above, the retina below, a timeline under them."""
     chosen = key_frames(film)
     height, width = film.retina.shape[1:3]
-    rows = len(visible_spans(film)) + 2
+    rows = len(visible_spans(film)) + 2 + (0 if film.values is None else AGENT_ROWS)
     above, below = 1.25 + PANEL * (1.05 + height / width), 1.0 + 0.26 * rows  # inches
     across = 1.7 + PANEL * (1.06 * len(chosen) - 0.06)
     figure = Figure(figsize=(across, above + below), dpi=130, facecolor="white")
@@ -220,7 +94,7 @@ def key_frames(film: TrialFilm) -> list[int]:
 
 
 def draw_moment(axes: Axes, film: TrialFilm, previous: int, index: int) -> None:
-    """The monitor at one frame, and the gaze with its path since an earlier one."""
+    """The monitor at one frame, the gaze with its path since an earlier one, and where the action turns it."""
     axes.set(xlim=(-MARGIN, 1 + MARGIN), ylim=(1 + MARGIN, -MARGIN), aspect="equal")
     axes.set_facecolor(hexadecimal(FRAME_COLOUR))
     axes.add_patch(Rectangle((0, 0), 1, 1, color=hexadecimal(film.task.background), lw=0))
@@ -237,6 +111,11 @@ def draw_moment(axes: Axes, film: TrialFilm, previous: int, index: int) -> None:
     axes.plot(path[:, 0], path[:, 1], color="#bbbbbb", lw=1.1, path_effects=halo)
     axes.plot(*path[-1], "o", mfc="none", mec="white", ms=14, mew=1.6, path_effects=halo)
     axes.plot(*path[-1], "o", color="white", ms=2.5, mew=0, path_effects=halo)
+    move = np.array([*MOVES.values(), (0, 0)])[film.actions[index]]
+    if move.any():
+        tip = path[-1] + ARROW * np.array((move[0], -move[1])) / np.linalg.norm(move)
+        style = {"arrowstyle": "-|>", "color": ACTION_COLOUR, "lw": 1.4, "shrinkA": 0, "shrinkB": 0}
+        axes.annotate("", tip, path[-1], arrowprops=style, annotation_clip=False)
     if film.clicks[index]:
         beside = {"xytext": (12, 0), "textcoords": "offset points", "va": "center"}
         axes.annotate("click", path[-1], color="white", fontsize=9, **beside)
@@ -264,15 +143,16 @@ def draw_timeline(axes: Axes, film: TrialFilm, fontsize: float) -> None:
     axes.set_xlim(film.frames[0], film.frames[-1] + 1)
     axes.set_facecolor("none")
     spans = visible_spans(film)
-    labels = ["Cross" if name == "fixation" else readable(name) for name in spans]
+    labels = ["Cross" if name == FIXATION else readable(name) for name in spans]
     for level, widget_spans in enumerate(spans.values()):
         for first, length, colour in widget_spans:
             axes.barh(level, length, 0.62, first, facecolor=hexadecimal(colour), edgecolor=INK, lw=0.5)
     events, row = film.events, film.row
-    onset = events.get(PRODUCTION.get(film.task.name, ""))
-    sample_from, sample_to = SAMPLE.get(film.task.name, ("", ""))
-    begin = events.get(sample_from, onset)  # where the interval is not shown, it is asked for from the onset on
-    if begin is not None and (not sample_to or sample_to in events):
+    sample, production = film.task.sample_bounds, film.task.production_bounds
+    onset = events.get(production[0]) if production else None
+    # Where the interval is not shown, it is asked for from the production's onset on.
+    begin = onset if sample is None else events.get(sample[0]) if sample[1] in events else None
+    if begin is not None:
         words = f"{row['sample_interval']} frames"
         draw_interval(axes, len(labels), begin, row["sample_interval"], SAMPLE_COLOUR, words, fontsize)
         labels.append("Sample interval $t_s$")
@@ -280,6 +160,12 @@ def draw_timeline(axes: Axes, film: TrialFilm, fontsize: float) -> None:
         words = f"{row['production_interval']} frames, rewarded within {row['tolerance']:g} of $t_s$"
         draw_interval(axes, len(labels), onset, row["production_interval"], PRODUCTION_COLOUR, words, fontsize)
         labels.append("Production $t_p$")
+    if film.values is not None:
+        if axes.bbox.width / len(film.frames) >= SMALLEST_ARROW:
+            draw_actions(axes, film, len(labels))
+            labels.append("Action")
+        low, high = draw_value(axes, film, len(labels) - 0.4, len(labels) + 1.4)
+        labels += [f"Value, {low:.2f} to {high:.2f}".replace("-", "\N{MINUS SIGN}"), ""]
     axes.set(ylim=(len(labels) - 0.4, -0.6), yticks=range(len(labels)))
     axes.set_yticklabels(labels, fontsize=fontsize, color=INK)
     axes.set_xlabel(f"frames since fixation ({FRAMES_PER_SECOND} a second)", fontsize=fontsize, color=INK)
@@ -287,6 +173,30 @@ def draw_timeline(axes: Axes, film: TrialFilm, fontsize: float) -> None:
     axes.tick_params(axis="x", labelsize=fontsize - 1, colors=INK)
     axes.spines[["left", "top", "right"]].set_visible(False)
     label_events(axes, events, fontsize)
+
+
+def draw_actions(axes: Axes, film: TrialFilm, level: float) -> None:
+    """An arrow for every frame's action; a dot where the gaze was to stay, a square for a click."""
+    chosen = film.actions != NO_ACTION
+    moves = np.array([*MOVES.values(), (0, 0)])[film.actions[chosen]]  # [frames, (right, up)]
+    x, moving = film.frames[chosen] + 0.5, moves.any(1)
+    scale = {"units": "x", "angles": "uv", "scale": 1.1, "pivot": "middle", "width": 0.14}  # frames
+    heads = {"headwidth": 4.5, "headlength": 4.5, "headaxislength": 4.0}
+    unit = moves[moving] / np.linalg.norm(moves[moving], axis=1, keepdims=True)
+    axes.quiver(x[moving], np.full(moving.sum(), level), unit[:, 0], unit[:, 1], color=INK, **scale, **heads)
+    for action, marker in ((0, "."), (CLICK, "s")):
+        still = film.actions[chosen] == action
+        axes.plot(x[still], np.full(still.sum(), level), marker, color=INK, ms=2, mew=0)
+
+
+def draw_value(axes: Axes, film: TrialFilm, top: float, bottom: float) -> tuple[float, float]:
+    """An agent's value, frame by frame, between two levels; returns the values there, the least and the largest."""
+    assert film.values is not None
+    known = np.isfinite(film.values)
+    low, high = float(film.values[known].min()), float(film.values[known].max())
+    levels = bottom + (film.values[known] - low) / max(high - low, 1e-9) * (top - bottom)
+    axes.plot(film.frames[known] + 0.5, levels, color=VALUE_COLOUR, lw=1.4)
+    return low, high
 
 
 def draw_interval(axes: Axes, level: int, first: int, length: int, colour: str, words: str, fontsize: float) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import polars as pl
-import torch
 
 from gnomon.analysis.gaze import GazePaths, gaze_paths
 from gnomon.analysis.generalisation import Generalisation, generalisation
@@ -30,10 +29,10 @@ from gnomon.lab.tasks import ReadySetGo
 from gnomon.published.agents import load_agent
 from gnomon.records.recordings import read_recording, write_recording
 from gnomon.records.runs import write_text
-from gnomon.records.trials import read_trials, take_trials, write_trials
+from gnomon.records.trials import read_trials, write_trials
 from gnomon.report.participants import Family, Participant, chiefs, families
 from gnomon.report.stages import Stages, code, fingerprint
-from gnomon.subjects.evaluation import COLLECT_FRAMES, FRAMES_PER_TRIAL, evaluate, finished, first_trials
+from gnomon.subjects.evaluation import do_trials, evaluate, share_trials
 from gnomon.subjects.scripted import SUBJECTS
 
 Result = TypeVar("Result")
@@ -127,7 +126,7 @@ def run_study(
 
 def study_one(each: Participant, stages: Stages, trials: int, seed: int, closely: bool) -> str:
     """Trials and results of one participant; returns the results' fingerprint."""
-    made_with = code("lab", "agent", "records", "learn/evaluation.py", "learn/actor.py")
+    made_with = code("lab", "agent", "records", "subjects")
     inputs = [each.weights, each.config.to_json(), trials, seed, made_with]
     recorded = closely and each.path is not None
     table, recording = f"trials/{each.name}.parquet", f"recordings/{each.name}.zarr.zip"
@@ -201,22 +200,10 @@ def make_trials(
         write_recording(result.recording, recording)
 
 
-@torch.no_grad()
 def scripted_trials(name: str, task: ReadySetGo, trials: int, seed: int) -> pl.DataFrame:
     """The trial table of a scripted subject, as an agent's evaluation makes it."""
-    lanes = min(LANES, trials)
-    share = -(-trials // lanes)
-    laboratory = Laboratory(task, lanes=lanes, seed=seed)
-    subject = SUBJECTS[name](laboratory, seed + 1)
-    tables: list[pl.DataFrame] = []
-    frames = done = 0
-    while done < lanes * share and frames < share * FRAMES_PER_TRIAL:
-        for _ in range(COLLECT_FRAMES):
-            laboratory.step(subject.act())
-        frames += COLLECT_FRAMES
-        tables.append(take_trials(laboratory.trials))
-        done = sum(min(count, share) for count in finished(pl.concat(tables)).group_by("lane").len()["len"])
-    return first_trials(pl.concat(tables), share, trials)
+    lanes, share = share_trials(trials, task, LANES)
+    return do_trials(SUBJECTS[name](Laboratory(task, lanes=lanes, seed=seed), seed + 1), share).trials
 
 
 # Results --------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import lru_cache
-from typing import TYPE_CHECKING, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 import torch
 from torch import Tensor
@@ -150,7 +150,7 @@ class Task(ABC):
             check_picture(picture)
 
     @classmethod
-    def named_settings(cls) -> dict[str, Self]:
+    def named_settings(cls) -> "dict[str, Task]":
         """The settings that ship by name; the first are the defaults."""
         return {"default": cls()}
 

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import TYPE_CHECKING, ClassVar
 
 import torch
 from torch import Tensor
@@ -108,8 +108,8 @@ class ReadySetGo(Task):
         super().__post_init__()
 
     @classmethod
-    def named_settings(cls) -> dict[str, Self]:
-        return {"paper": cls(**vars(PAPER)), "psychlab": cls(**vars(PSYCHLAB))}
+    def named_settings(cls) -> dict[str, Task]:
+        return {"paper": PAPER, "psychlab": PSYCHLAB}
 
     @property
     def levels(self) -> int:

@@ -27,11 +27,9 @@ from gnomon.subjects.scripted import (
     NoisySubject,
     PerfectSubject,
     RandomSubject,
-    Steering,
-    Subject,
-    cheapest_move,
-    steps_to,
+    ScriptedSubject,
 )
+from gnomon.subjects.steering import Steering, cheapest_move, steps_to
 
 SHORT: dict[str, Any] = {"pause": 5, "trials_per_episode": 6}
 QUICK: dict[str, Any] = {**SHORT, "foreperiods": (8, 12), "timeout_factor": 20.0}
@@ -82,18 +80,17 @@ CASES: dict[str, tuple[Task, OpticsConfig]] = {
 every_case = pytest.mark.parametrize("case", CASES)
 
 
-def session(subject: Subject, frames: int) -> tuple[pl.DataFrame, float]:
+def session(subject: ScriptedSubject, frames: int) -> tuple[pl.DataFrame, float]:
     """The trials that ended in so many frames, and the rewards of all lanes."""
     laboratory = subject.laboratory
-    earned = sum(float(laboratory.step(subject.act()).reward.sum()) for _ in range(frames))
+    earned = sum(float(laboratory.step(subject.act().action).reward.sum()) for _ in range(frames))
     return take_trials(laboratory.trials), earned
 
 
-def sit(case: str, kind: type[Subject], lanes: int = 50, frames: int = 0) -> tuple[pl.DataFrame, float]:
+def sit(case: str, kind: type[ScriptedSubject], lanes: int = 50, frames: int = 0) -> tuple[pl.DataFrame, float]:
     task, optics = CASES[case]
     laboratory = Laboratory(task, optics, lanes=lanes, seed=3)
-    longest = max(getattr(task, "intervals", ()) or getattr(task, "durations", ()))
-    return session(kind(laboratory, seed=4), frames or 110 + 3 * longest)
+    return session(kind(laboratory, seed=4), frames or 110 + 3 * task.usual_intervals[-1])
 
 
 @every_case
@@ -107,7 +104,7 @@ def test_the_perfect_subject_earns_every_reward(case: str):
     payable = ended.filter(~pl.col("probe")) if unrewarded else ended
     assert payable["reward"].to_list() == [task.correct_reward] * len(payable)
     assert earned >= payable["reward"].sum()
-    if task.levels:
+    if task.produces:
         assert (ended["production_interval"] == ended["sample_interval"]).all()
 
 
@@ -135,7 +132,7 @@ def test_the_blind_subject_ignores_the_interval(case: str):
     ended = trials.filter(pl.col("outcome") != "cut_off")
     correct = (ended["outcome"] == "correct").to_numpy().mean()
     assert correct < 0.9
-    if CASES[case][0].levels:
+    if CASES[case][0].produces:
         assert ended["production_interval"].n_unique() == 1
         assert ended["sample_interval"].n_unique() > 1
     else:
@@ -194,7 +191,7 @@ def test_a_negative_weber_fraction_is_refused(name: str):
 def test_the_random_subject_takes_every_action_equally_often():
     laboratory = Laboratory(CuedProduction(), lanes=1000)
     subject = RandomSubject(laboratory, seed=1)
-    counts = torch.bincount(torch.cat([subject.act() for _ in range(20)]), minlength=10)
+    counts = torch.bincount(torch.cat([subject.act().action for _ in range(20)]), minlength=10)
     assert counts.shape == (10,)
     assert (counts - 2000).abs().max() < 4 * 45  # binomial s.d. sqrt(20000 * 0.1 * 0.9) = 42
 
@@ -219,7 +216,7 @@ def test_equal_seeds_give_equal_actions(kind: type[Task], name: str):
         subject = SUBJECTS[name](laboratory, seed=seed)
         log = []
         for _ in range(40):
-            log.append(subject.act())
+            log.append(subject.act().action)
             laboratory.step(log[-1])
         return torch.stack(log)
 
@@ -231,16 +228,18 @@ def test_equal_seeds_give_equal_actions(kind: type[Task], name: str):
 
 
 class Unplanned(ReadySetGo):
-    """A task that no plan knows."""
+    """A task that says nothing to scripted subjects."""
 
     name = "unplanned"
+    plan = Task.plan
 
 
 def test_a_task_without_a_plan_takes_random_subjects_only():
     laboratory = Laboratory(Unplanned())
-    laboratory.step(RandomSubject(laboratory).act())
-    with pytest.raises(ValueError, match=r"PerfectSubject has no plan for the task 'unplanned'.*ready_set_go"):
-        PerfectSubject(laboratory)
+    laboratory.step(RandomSubject(laboratory).act().action)
+    perfect = PerfectSubject(laboratory)
+    with pytest.raises(ValueError, match="the task 'unplanned' has no plan for scripted subjects"):
+        perfect.act()
 
 
 # Steering
