@@ -102,6 +102,10 @@ class ReadySetGo(Task):
         super().__post_init__()
 
     @property
+    def box_driven(self) -> bool:
+        return not self.hold_probability
+
+    @property
     def levels(self) -> int:
         return len(self.intervals)
 
