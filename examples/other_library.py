@@ -16,7 +16,7 @@ import torch
 from gymnasium.spaces import flatdim
 from torch import Tensor, nn
 
-ENV = "gnomon.lab.gym:gnomon/ReadySetGo-v0"
+ENV = "gnomon:gnomon/ReadySetGo-v0"  # in front of the colon: what to import, since that registers the ids
 EASY: dict[str, Any] = {"intervals": (5, 20), "foreperiods": (5,), "flash": 5, "pause": 5, "timeout_factor": 4.0}
 EASY |= {"tolerance_factors": (2.0,), "fixation_size": 0.3, "target_size": 0.13, "episode_seconds": 20.0}
 EASY |= {"retina": (12, 12), "gaze_step": 60, "gaze_limit": 33.0}
@@ -42,7 +42,8 @@ class Session:
     """The environments, and what has happened in them since the last report."""
 
     def __init__(self, seed: int) -> None:
-        self.env = gym.make_vec(ENV, num_envs=LANES, **EASY)
+        # The next episode begins on the step that ends one, so that every step counts.
+        self.env = gym.make_vec(ENV, num_envs=LANES, autoreset_mode="SAME_STEP", **EASY)
         self.pixels = torch.from_numpy(self.env.reset(seed=seed)[0])
         self.forget()
 
@@ -52,7 +53,7 @@ class Session:
 
     def step(self, actions: Tensor) -> tuple[Tensor, Tensor]:
         """Actions [LANES] -> reward, and 1 where the episode goes on: both float32 [LANES]."""
-        pixels, reward, terminated, truncated, infos = self.env.step(actions.numpy())
+        pixels, reward, terminated, truncated, infos = self.env.step(actions)
         self.pixels = torch.from_numpy(pixels)
         self.frames, self.rewards = self.frames + LANES, self.rewards + float(reward.sum())
         for ended in (infos, infos.get("final_info", {})):  # the latter: of lanes whose episode ended as well

@@ -173,6 +173,14 @@ class Task(ABC):
         """Number of separate curricula: one for each interval whose tolerance tightens with success."""
         return 0
 
+    @property
+    def box_driven(self) -> bool:
+        """Whether a trial stays as it is on frames without a timer, a click, or a gaze in a box other than the cross's.
+
+        Such frames are then not asked about one by one where there is a faster way; the default is always right.
+        """
+        return False
+
     def cross(self) -> Widget:
         return Widget("fixation", Box.around(*MONITOR_CENTRE, self.fixation_size), self.fixation_colour, "cross")
 

@@ -42,6 +42,10 @@ class ChoiceTask(Task):
             raise ValueError(f"target_distance is {self.target_distance}; it must be above 0")
         super().__post_init__()
 
+    @property
+    def box_driven(self) -> bool:
+        return True
+
     def stimulus(self, colour: Colour) -> Picture:
         return (Widget("target", Box.around(*self.target_location, self.target_size), colour),)
 

@@ -63,6 +63,10 @@ class CuedProduction(Task):
         super().__post_init__()
 
     @property
+    def box_driven(self) -> bool:
+        return True
+
+    @property
     def levels(self) -> int:
         return len(self.intervals)
 

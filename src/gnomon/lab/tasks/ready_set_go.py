@@ -112,6 +112,10 @@ class ReadySetGo(Task):
         return {"paper": PAPER, "psychlab": PSYCHLAB}
 
     @property
+    def box_driven(self) -> bool:
+        return not self.hold_probability
+
+    @property
     def levels(self) -> int:
         return len(self.intervals)
 

@@ -1,5 +1,6 @@
-"""Gymnasium's own checks for every id, and what they leave out: episode ends, trials, seeds, pickles."""
+"""The single environment: Gymnasium's own checks for every id, episode ends, trials, seeds, options, pickles."""
 
+import copy
 import pickle
 from typing import Any
 
@@ -9,35 +10,16 @@ import pytest
 import torch
 from gymnasium.envs.registration import EnvSpec
 from gymnasium.utils.env_checker import check_env
-from gymnasium.vector import AutoresetMode
+from quick_env import QUICK, SMALL, assert_same, unwrapped
 
-from gnomon.lab.gym import TimingEnv, TimingVectorEnv, laboratory_seed
-from gnomon.lab.laboratory import Laboratory
+from gnomon import ENVIRONMENTS
+from gnomon.gym import TimingEnv
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import PSYCHLAB, TASKS, ReadySetGo
-from gnomon.records.trials import schema, take_trials
+from gnomon.records.trials import schema
 from gnomon.subjects.scripted import PerfectSubject
 
-IDS = [f"gnomon/{task.__name__}-v0" for task in TASKS.values()] + ["gnomon/ReadySetGoPsychlab-v0"]
-SMALL = {"retina": (8, 8)}
-# Large boxes and large steps: trials begin soon, end in every way, and some end on the same frame.
-QUICK: dict[str, Any] = {
-    "intervals": (1, 5), "foreperiods": (0, 9), "pause": 1, "base_tolerance": 1.0, "timeout_factor": 7.0,
-    "trials_per_episode": 3, "episode_seconds": 1.5, "fixation_size": 0.3, "target_size": 0.2,
-    "centre": (0.5, 0.75), "gaze_step": 60, "gaze_limit": 20.0, **SMALL,
-}  # fmt: skip
-
-
-def unwrapped(name: str, **settings: Any) -> TimingEnv:
-    env = gym.make(name, **settings).unwrapped
-    assert isinstance(env, TimingEnv)
-    return env
-
-
-def lanes(name: str, number: int, **settings: Any) -> TimingVectorEnv:
-    env = gym.make_vec(name, num_envs=number, vectorization_mode="vector_entry_point", **settings)
-    assert isinstance(env, TimingVectorEnv)
-    return env
+IDS = [f"gnomon/{name}-v0" for name in ENVIRONMENTS]
 
 
 def play(env: TimingEnv, actions: np.ndarray) -> list[tuple]:
@@ -50,16 +32,16 @@ def play(env: TimingEnv, actions: np.ndarray) -> list[tuple]:
     return answers
 
 
-def assert_same(one: list[tuple], other: list[tuple]) -> None:
-    assert len(one) == len(other)
-    for (image, *rest), (other_image, *other_rest) in zip(one, other, strict=True):
-        np.testing.assert_array_equal(image, other_image)
-        assert rest == other_rest
-
-
 @pytest.mark.parametrize("name", IDS)
 def test_gymnasium_finds_nothing_wrong(name: str):
     check_env(unwrapped(name, **SMALL))  # warnings are errors
+    check_env(unwrapped(name, channels_first=True, dtype="float32", **SMALL))
+
+
+def test_every_task_has_an_id():
+    assert {TASKS[task].__name__ for task in TASKS if task != "delayed_look"} < set(ENVIRONMENTS)
+    made = {unwrapped(name, **SMALL).laboratory.task.name for name in IDS}
+    assert made == set(TASKS) - {"delayed_look"}  # of the tests
 
 
 def test_ids_name_the_settings():
@@ -86,6 +68,8 @@ def test_a_misspelt_setting_is_named_with_the_right_ones():
         gym.make("gnomon/ReadySetGo-v0", interval=(20, 40))
     with pytest.raises(TypeError, match="unknown setting 'retinas'"):
         gym.make_vec("gnomon/Bisection-v0", num_envs=2, retinas=(8, 8))
+    with pytest.raises(TypeError, match=r"did you mean 'channels_first'.*images: channels_first, dtype"):
+        gym.make("gnomon/ReadySetGo-v0", channel_first=True)
 
 
 def test_wrong_values_are_named():
@@ -97,15 +81,109 @@ def test_wrong_values_are_named():
         TimingEnv("ready_set_go", render_mode="film")
 
 
-def test_wrong_actions_are_refused():
+def test_actions_of_numpy_and_torch_are_as_good_as_plain_ones():
+    env = unwrapped("gnomon/ReadySetGo-v0", **SMALL)
+
+    def after(action: Any) -> tuple:
+        env.reset(seed=0)
+        return env.step(action)
+
+    for action in (np.int64(2), np.array(2), np.array([2], np.uint8), torch.tensor(2), torch.tensor([2])):
+        assert_same(after(action), after(2))
+    assert not np.array_equal(after(3)[0], after(2)[0])
+
+
+@pytest.mark.parametrize("action", [9, -1, 2.0, np.array([1, 2]), torch.tensor(9), np.array([]), None, "up"])
+def test_wrong_actions_are_refused(action: Any):
     env = unwrapped("gnomon/ReadySetGo-v0", **SMALL)
     env.reset(seed=0)
-    with pytest.raises(ValueError, match=r"action is 9.*0 stay, 1 right"):
-        env.step(9)
-    vector = lanes("gnomon/ReadySetGo-v0", 2, **SMALL)
-    vector.reset(seed=0)
-    with pytest.raises(ValueError, match="action is"):
-        vector.step(np.array([0, 9]))
+    with pytest.raises(ValueError, match=r"action is .*one whole number from 0 to 8: 0 stay, 1 right"):
+        env.step(action)
+
+
+def test_images_in_other_forms_show_the_same():
+    plain = unwrapped("gnomon/ReadySetGo-v0", retina=(8, 12))
+    other = unwrapped("gnomon/ReadySetGo-v0", retina=(8, 12), channels_first=True, dtype=np.float32)
+    assert other.observation_space == gym.spaces.Box(0, 1, (3, 8, 12), np.float32)
+    plain.reset(seed=0)
+    other.reset(seed=0)
+    for action in (1, 2, 3):
+        image, converted = plain.step(action)[0], other.step(action)[0]
+        assert converted.dtype == np.float32
+        np.testing.assert_array_equal(converted, image.transpose(2, 0, 1).astype(np.float32) / np.float32(255))
+        assert converted.max() > 0.1
+    with pytest.raises(ValueError, match="dtype is 'float64'; choose uint8 or float32"):
+        gym.make("gnomon/ReadySetGo-v0", dtype="float64")
+    with pytest.raises(ValueError, match="dtype is 'real'"):
+        gym.make("gnomon/ReadySetGo-v0", dtype="real")
+
+
+def test_writing_into_an_image_changes_no_other():
+    env = unwrapped("gnomon/ReadySetGo-v0", **SMALL)
+    image, _ = env.reset(seed=0)
+    expected = image.copy()
+    image[:] = 7
+    for _ in range(2):
+        seen = env.step(0)[0]
+        np.testing.assert_array_equal(seen, expected)
+        seen[:] = 9
+
+
+def first_trial(env: TimingEnv, **reset: Any) -> dict[str, Any]:
+    env.reset(**reset)
+    subject = PerfectSubject(env.laboratory)
+    while True:
+        *_, info = env.step(int(subject.act()))
+        if "trial" in info:
+            return info["trial"]
+
+
+def test_options_force_the_conditions_of_the_first_trial():
+    env = unwrapped("gnomon/ReadySetGo-v0", **SMALL)
+    assert [first_trial(env, options={"sample_interval": t})["sample_interval"] for t in (70, 10, 40)] == [70, 10, 40]
+    assert len({first_trial(env)["sample_interval"] for _ in range(9)}) > 2, "the next episode should be free again"
+    bisection = unwrapped("gnomon/Bisection-v0", durations=(4, 8), **SMALL)
+    wanted = {"sample_interval": 8, "axis": 3, "long_colour": 1}
+    assert first_trial(bisection, seed=1, options=wanted).items() >= wanted.items()
+
+
+def test_forced_conditions_leave_a_trial_that_the_task_could_draw():
+    settings = {"intervals": (20,), "probe_intervals": (30,), "probe_probability": 0.1, **SMALL}
+    env = unwrapped("gnomon/ReadySetGo-v0", **settings)
+    assert first_trial(env, options={"sample_interval": 30})["probe"] is True
+    assert first_trial(env, options={"probe": False})["sample_interval"] == 20
+    with pytest.raises(
+        ValueError, match=r"no trial with sample_interval 20 and probe 1; it draws .*20, 30; probe: 0, 1"
+    ):
+        env.reset(options={"sample_interval": 20, "probe": 1})
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sample_interval": 75}, "no trial with sample_interval 75; it draws sample_interval: 10, 20, 30"),
+        ({"interval": 70}, "unknown option 'interval'; .*'sample_interval'"),
+        ({"sample_interval": 70.5}, "sample_interval is 70.5; give one whole number"),
+        ({"sample_interval": [70, 80]}, r"sample_interval is \[70, 80\]; give one whole number"),
+        ({"reset_mask": np.ones(1, bool)}, "unknown option 'reset_mask'"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, Any], message: str):
+    env = unwrapped("gnomon/ReadySetGo-v0", **SMALL)
+    with pytest.raises(ValueError, match=message):
+        env.reset(seed=0, options=options)
+
+
+def test_max_episode_steps_truncates():
+    made = gym.make("gnomon/ReadySetGo-v0", max_episode_steps=7, **SMALL)
+    for env in (made, TimingEnv("ready_set_go", max_episode_steps=7, **SMALL)):
+        for seed in (0, None):
+            env.reset(seed=seed)
+            assert [env.step(0)[3] for _ in range(7)] == [False] * 6 + [True]
+    assert TimingEnv("ready_set_go", max_episode_steps=90, **QUICK).laboratory.task.episode_frames == 90
+    assert TimingEnv("ready_set_go", max_episode_steps=91, **QUICK).laboratory.task.episode_frames == 90
+    with pytest.raises(ValueError, match="max_episode_steps is 0"):
+        TimingEnv("ready_set_go", max_episode_steps=0)
 
 
 def test_equal_seeds_give_equal_episodes_and_the_stream_goes_on():
@@ -190,79 +268,16 @@ def test_a_trial_cut_off_by_the_end_of_time_is_in_info():
     assert info["trial"]["outcome"] == "cut_off"
 
 
-@pytest.mark.parametrize("number", [None, 5])
-def test_pickled_in_the_middle_goes_on_the_same(number: int | None):
-    actions = np.random.default_rng(1).integers(9, size=(150, number or 1))
-    env = (
-        unwrapped("gnomon/ReadySetGo-v0", **QUICK) if number is None else lanes("gnomon/ReadySetGo-v0", number, **QUICK)
-    )
-    env.reset(seed=2)
-
-    def go_on(env: Any, some: np.ndarray) -> list:
-        return [env.step(row if number else row[0])[:4] for row in some]
-
-    go_on(env, actions[:70])
-    copy = pickle.loads(pickle.dumps(env))
-    for one, other in zip(go_on(env, actions[70:]), go_on(copy, actions[70:]), strict=True):
-        for mine, theirs in zip(one, other, strict=True):
-            np.testing.assert_array_equal(mine, theirs)
-    np.testing.assert_array_equal(env.reset()[0], copy.reset()[0])
-
-
-def test_vector_env_of_one_is_the_env():
-    actions = np.random.default_rng(4).integers(9, size=300)
-    env, vector = unwrapped("gnomon/ReadySetGo-v0", **QUICK), lanes("gnomon/ReadySetGo-v0", 1, **QUICK)
-    np.testing.assert_array_equal(env.reset(seed=9)[0], vector.reset(seed=9)[0][0])
-    episodes = 0
-    for action in actions:
-        image, reward, terminated, truncated, info = env.step(action)
-        images, rewards, terminations, truncations, infos = vector.step(np.array([action]))
-        assert (rewards[0], terminations[0], truncations[0]) == (reward, terminated, truncated)
-        if terminated or truncated:
-            episodes += 1
-            np.testing.assert_array_equal(infos["final_obs"][0], image)
-            infos = infos["final_info"]
-            image, _ = env.reset()
-        np.testing.assert_array_equal(images[0], image)
-        assert ("trial" in infos) == ("trial" in info)
-    assert episodes > 2
-
-
-def test_vector_env_tells_of_every_trial_what_the_table_tells():
-    number, frames = 48, 200
-    vector = lanes("gnomon/ReadySetGo-v0", number, **QUICK)
-    assert vector.metadata["autoreset_mode"] is AutoresetMode.SAME_STEP
-    vector.reset(seed=7)
-    seed = laboratory_seed(np.random.default_rng(7))
-    laboratory = Laboratory(vector.laboratory.task, vector.laboratory.optics.config, lanes=number, seed=seed)
-    generator = np.random.default_rng(8)
-    told = []
-    for _ in range(frames):
-        actions = generator.integers(9, size=number)
-        images, rewards, terminations, truncations, infos = vector.step(actions)
-        frame = laboratory.step(torch.as_tensor(actions))
-        np.testing.assert_array_equal(images, laboratory.render(frame.observation).numpy())
-        np.testing.assert_array_equal(rewards, frame.reward.numpy())
-        np.testing.assert_array_equal(terminations | truncations, frame.episode_end.numpy())
-        np.testing.assert_array_equal(truncations, frame.timed_out.numpy())
-        final = laboratory.render(frame.final_observation).numpy()
-        for lane in range(number):
-            ended = frame.episode_end[lane]
-            assert bool(infos.get("_final_obs", np.zeros(number))[lane]) == bool(ended)
-            if ended:
-                np.testing.assert_array_equal(infos["final_obs"][lane], final[lane])
-            info = infos.get("final_info", {}) if ended else infos
-            if info.get("_trial", np.zeros(number))[lane]:
-                trial = info["trial"]
-                told.append({k: v[lane] for k, v in trial.items() if not k.startswith("_") and trial[f"_{k}"][lane]})
-    table = [{k: v for k, v in row.items() if v is not None} for row in take_trials(laboratory.trials).to_dicts()]
-    order = ["episode", "lane", "trial"]
-    told.sort(key=lambda row: [row[key] for key in order])
-    table.sort(key=lambda row: [row[key] for key in order])
-    assert told == table
-    assert {row["outcome"] for row in table} >= {"correct", "wrong", "early", "timeout", "cut_off"}, (
-        "the test should see them all"
-    )
+@pytest.mark.parametrize("copied", [lambda env: pickle.loads(pickle.dumps(env)), copy.deepcopy])
+def test_copied_in_the_middle_goes_on_the_same(copied: Any):
+    actions = np.random.default_rng(1).integers(9, size=150)
+    env = unwrapped("gnomon/ReadySetGo-v0", **QUICK)
+    env.reset(seed=2, options={"sample_interval": 5})
+    other = copied(env)
+    assert_same(play(other, actions[:70]), play(env, actions[:70]))
+    other = copied(env)
+    assert_same(play(other, actions[70:]), play(env, actions[70:]))
+    assert_same(other.reset(), env.reset())
 
 
 def test_gymnasiums_own_vectors_take_the_env():
@@ -287,11 +302,6 @@ def test_rendering():
     next_picture = env.render()
     assert isinstance(next_picture, np.ndarray)
     assert not np.array_equal(next_picture, picture)
-    vector = lanes("gnomon/ReadySetGo-v0", 3, render_mode="rgb_array", **SMALL)
-    vector.reset(seed=0)
-    pictures = vector.render()
-    assert pictures is not None
-    assert len(pictures) == 3
 
 
 def test_human_rendering_writes_every_frame(capsys: pytest.CaptureFixture[str]):
