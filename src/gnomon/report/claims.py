@@ -82,7 +82,7 @@ def between(family: Family, found: Sequence[Findings]) -> Claim:
 
 
 def beyond(family: Family, found: Sequence[Findings]) -> Claim:
-    values = [each.generalisation.extrapolated.slope for each in found if each.generalisation is not None]
+    values = [each.generalisation.above.slope for each in found if each.generalisation is not None]
     return generalises(family, "beyond", "reproduces intervals beyond the trained ones", values)
 
 

@@ -115,7 +115,7 @@ def family_words(study: Study, family: Family) -> str:
     if general:
         parts.append(
             f"On intervals never trained the slope is {over_seeds([g.interpolated.slope for g in general])} between "
-            f"the trained ones and {over_seeds([g.extrapolated.slope for g in general])} beyond them."
+            f"the trained ones and {over_seeds([g.above.slope for g in general])} beyond them."
         )
     spread = [each.scalar_variability for each in found if each.scalar_variability is not None]
     if spread and grows(spread):
