@@ -133,7 +133,7 @@ def first_trial(env: TimingEnv, **reset: Any) -> dict[str, Any]:
     env.reset(**reset)
     subject = PerfectSubject(env.laboratory)
     while True:
-        *_, info = env.step(int(subject.act()))
+        *_, info = env.step(int(subject.act().action))
         if "trial" in info:
             return info["trial"]
 

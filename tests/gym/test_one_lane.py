@@ -47,7 +47,7 @@ def test_every_frame_is_the_laboratorys(task: str, settings: dict[str, Any]):
     for number in range(600):
         # Stretches of a subject that knows what to do, and stretches of a random walk.
         clever = subject is not None and number // 100 % 2 == 0
-        action = int(subject.act()) if clever and subject else int(generator.integers(len(laboratory.actions)))
+        action = int(subject.act().action) if clever and subject else int(generator.integers(len(laboratory.actions)))
         image, reward, terminated, truncated, info = env.step(action)
         frame = laboratory.step(torch.tensor([action]))
         np.testing.assert_array_equal(image, laboratory.render(frame.final_observation)[0].numpy())
@@ -75,7 +75,7 @@ def test_most_frames_take_the_short_cut(monkeypatch: pytest.MonkeyPatch):
     busy = []
     step = env.laboratory.step
     monkeypatch.setattr(env.laboratory, "step", lambda action: busy.append(0) or step(action))
-    trials = sum("trial" in env.step(int(subject.act()))[4] for _ in range(2_000))
+    trials = sum("trial" in env.step(int(subject.act().action))[4] for _ in range(2_000))
     # Fixation, four timers, a response, and the cross that comes back.
     assert trials > 5
     assert len(busy) <= 8 * (trials + 1)
@@ -110,7 +110,7 @@ def test_rows_are_those_of_the_table(task: str):
     laboratory = Lanes(env.laboratory.task, env.laboratory.optics.config, 8)
     subject = PerfectSubject(laboratory)
     for _ in range(400):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     whole, real = laboratory.trials.take_rows()
     columns = laboratory.trials.row_columns()
     table = trial_table(laboratory.task, whole, real, columns).to_dicts()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
+    from gnomon.analysis.first_trials import FirstTrials
     from gnomon.analysis.performance import Production
     from gnomon.lab.tasks import Task
 
@@ -151,15 +152,14 @@ def as_list(value: Any) -> list[Any]:
 
 def print_scores(trials: pl.DataFrame, task: Task, console: Console) -> None:
     """Production per interval, or choices per duration."""
-    from gnomon.analysis.performance import production, share_within
+    from gnomon.analysis.first_trials import first_trials
+    from gnomon.analysis.performance import production
 
     if not len(trials):
         console.print("no trial was finished")
     elif not task.produces:
         print_choices(trials, console)
     elif trials["production_interval"].count():
-        first = trials["trial"] == 0
-        shares = [share_within(trials.filter(some)) for some in (first, ~first)]
         print_production(production(trials), shares[0], shares[1], console)
     else:
         console.print("nothing was produced")
@@ -184,11 +184,10 @@ def print_choices(trials: pl.DataFrame, console: Console) -> None:
     console.print(f"correct, all trials           {(trials['outcome'] == 'correct').mean():.1%}")
 
 
-def print_production(result: Production, first: tuple[float, int], others: tuple[float, int], console: Console) -> None:
+def print_production(result: Production, firsts: FirstTrials, console: Console) -> None:
     """Production per sample interval, and the numbers that sum it up.
 
-    first, others: the share within tolerance and the number of an episode's first trials, and of all others. In the
-    first, memories are still empty, or as training left them.
+    firsts: the first trials of an episode, apart from the others: in these the state is still the initial one.
     """
     from rich.table import Table
 
@@ -203,11 +202,10 @@ def print_production(result: Production, first: tuple[float, int], others: tuple
         shares = (f"{share:.1%}" for share in (within, early, timeout))
         table.add_row(f"{interval}", f"{count}", number(mean), number(sd), number(bias, "+"), *shares)
     console.print(table)
-    share = float((result.share_within * result.n_trials).sum() / result.n_trials.sum())
-    console.print(f"within 8 frames, all trials   {share:.1%}")
-    for name, (within, count) in (("first trials of an episode", first), ("other trials", others)):
-        if count:
-            console.print(f"  {name:26}  {within:.1%} of {count}")
+    console.print(f"within 8 frames, all trials   {result.within.value:.1%}")
+    for name, share in (("first trials of an episode", firsts.first_within), ("other trials", firsts.later_within)):
+        if share.n_trials:
+            console.print(f"  {name:26}  {share.value:.1%} of {share.n_trials}")
     if math.isfinite(result.line.slope):
         low, high = result.line.slope_interval
         console.print(f"slope of mean production      {result.line.slope:.3f} (95 % bootstrap {low:.3f} to {high:.3f})")
