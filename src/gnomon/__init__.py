@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from gnomon.lab.optics import OpticsConfig
     from gnomon.lab.tasks import TASKS, Bisection, CuedProduction, Discrimination, ReadySetGo
     from gnomon.published.agents import load_agent
-    from gnomon.subjects.evaluation import evaluate
     from gnomon.records.trials import read_trials
+    from gnomon.subjects.evaluation import evaluate
 
 __all__ = [
     "TASKS", "Bisection", "CuedProduction", "Discrimination", "Laboratory", "OpticsConfig", "ReadySetGo", "TimingEnv",

@@ -160,7 +160,7 @@ def print_scores(trials: pl.DataFrame, task: Task, console: Console) -> None:
     elif not task.produces:
         print_choices(trials, console)
     elif trials["production_interval"].count():
-        print_production(production(trials), shares[0], shares[1], console)
+        print_production(production(trials), first_trials(trials), console)
     else:
         console.print("nothing was produced")
 
