@@ -1,6 +1,7 @@
 """Training, evaluating and listing runs as a user types it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -9,9 +10,9 @@ from commands_typed import FRAMES, SMALL, Captured, complaint, typed
 from rich.console import Console
 
 from gnomon.agent.controllers import CONTROLLERS
-from gnomon.commands.evaluate import print_scores
+from gnomon.commands.evaluate import print_scores, settings_name
 from gnomon.config import read_config
-from gnomon.lab.tasks import PSYCHLAB, TASKS, ReadySetGo
+from gnomon.lab.tasks import PAPER, PSYCHLAB, TASKS, ReadySetGo
 from gnomon.presets import PRESETS
 from gnomon.records.recordings import read_recording
 from gnomon.records.trials import read_trials
@@ -36,7 +37,7 @@ def test_every_task_trains_and_evaluates(here: Path, capsys: Captured, task: str
     trials = read_trials(here / "done" / "trials.parquet")
     assert set(trials["task"]) == {task}
     recording = read_recording(here / "done" / "recording.zarr.zip")
-    assert dict(recording.units_cell.sizes) == {"lane": 4, "frame": recording.sizes["frame"], "unit_cell": 16}
+    assert dict(recording.units_cell.sizes) == {"lane": 1, "frame": recording.sizes["frame"], "unit_cell": 16}
     asked = json.loads((here / "done" / "evaluation.json").read_text())
     assert (asked["seed"], asked["config"]["task"]["name"]) == (5, task)
 
@@ -87,15 +88,28 @@ def test_same_seed_same_trial_table_and_no_stale_recording(here: Path, capsys: C
     assert not (here / "two" / "recording.zarr.zip").exists()
 
 
+def test_folders_are_named_after_the_settings_that_differ() -> None:
+    assert settings_name(PAPER, PAPER) == ""
+    assert settings_name(PAPER, replace(PAPER, intervals=(30, 60))) == "intervals-30-60"
+    assert settings_name(PSYCHLAB, replace(PSYCHLAB, reward_probes=False)) == "reward_probes-False"
+    long = [settings_name(PAPER, replace(PAPER, intervals=tuple(range(1, last)))) for last in (90, 91)]
+    assert long[0] != long[1]
+    assert max(map(len, long)) < 100
+
+
 def test_probes_and_chosen_units(here: Path, capsys: Captured) -> None:
     typed(capsys, "train", "--name", "mine", *SMALL)
     probing = ("--probes", "15", "130", "--probe-probability", "1.0", "--units", "hidden")
-    typed(capsys, "evaluate", "runs/mine", "--trials", "12", *probing)
-    trials = read_trials(here / "runs" / "mine" / "evaluation" / "trials.parquet")
+    printed = typed(capsys, "evaluate", "runs/mine", "--trials", "12", *probing)
+    evaluation = here / "runs" / "mine" / "evaluation"
+    assert not (evaluation / "trials.parquet").exists(), "only the task as it was trained is evaluated there"
+    place = evaluation / "probe_intervals-15-130-probe_probability-1.0"
+    assert place.name in printed
+    trials = read_trials(place / "trials.parquet")
     assert trials["probe"].all()
     assert set(trials["sample_interval"]) <= {15, 130}
     assert trials.select((pl.col("reward") == 0).all()).item()
-    recording = read_recording(here / "runs" / "mine" / "evaluation" / "recording.zarr.zip")
+    recording = read_recording(place / "recording.zarr.zip")
     assert "units_hidden" in recording
     assert "units_cell" not in recording
 

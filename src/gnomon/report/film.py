@@ -180,8 +180,8 @@ def draw_actions(axes: Axes, film: TrialFilm, level: float) -> None:
     chosen = film.actions != NO_ACTION
     moves = np.array([*MOVES.values(), (0, 0)])[film.actions[chosen]]  # [frames, (right, up)]
     x, moving = film.frames[chosen] + 0.5, moves.any(1)
-    scale = {"units": "x", "angles": "uv", "scale": 1.1, "pivot": "middle", "width": 0.14}  # frames
-    heads = {"headwidth": 4.5, "headlength": 4.5, "headaxislength": 4.0}
+    scale: dict[str, Any] = {"units": "x", "angles": "uv", "scale": 1.1, "pivot": "middle", "width": 0.14}  # frames
+    heads: dict[str, Any] = {"headwidth": 4.5, "headlength": 4.5, "headaxislength": 4.0}
     unit = moves[moving] / np.linalg.norm(moves[moving], axis=1, keepdims=True)
     axes.quiver(x[moving], np.full(moving.sum(), level), unit[:, 0], unit[:, 1], color=INK, **scale, **heads)
     for action, marker in ((0, "."), (CLICK, "s")):
