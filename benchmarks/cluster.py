@@ -16,13 +16,13 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from gnomon.cluster.pools import Pools
 from gnomon.cluster.pool import Order, Pool, Ticket, parcels, unpack
+from gnomon.cluster.pools import Pools
 from gnomon.cluster.start import Plan, Resources, joined
 from gnomon.config import RunConfig
+from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
 from gnomon.learn.schedule import rates
-from gnomon.learn.loop import Trainer
 from gnomon.presets import preset
 from gnomon.records.runs import RunFolder
 

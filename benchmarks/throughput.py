@@ -20,11 +20,11 @@ from rich.console import Console
 from rich.table import Table
 
 from gnomon.agent.vision import Vision
+from gnomon.config import LearningConfig, RunConfig
 from gnomon.lab.optics import OpticsConfig
 from gnomon.learn.actor import Unroll
-from gnomon.config import LearningConfig, RunConfig
-from gnomon.learn.malloc import keep_freed_memory
 from gnomon.learn.loop import Trainer
+from gnomon.learn.malloc import keep_freed_memory
 from gnomon.presets import preset
 from gnomon.records.runs import RunFolder
 

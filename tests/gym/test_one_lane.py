@@ -15,10 +15,10 @@ from gnomon.gym.rows import trial_rows
 from gnomon.gym.settings import ImageConfig
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.subjects.scripted import PerfectSubject
 from gnomon.lab.tasks import TASKS, ReadySetGo
 from gnomon.lab.trials import LANE_STATE
 from gnomon.records.trials import take_trials, trial_table
+from gnomon.subjects.scripted import PerfectSubject
 
 CHOICE = {
     "durations": (3, 6), "pause": 2, "trials_per_episode": 4, "episode_seconds": 2.0, "fixation_size": 0.3,
