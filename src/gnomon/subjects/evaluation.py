@@ -17,7 +17,7 @@ from gnomon.records.trials import take_trials
 from gnomon.subjects.agent import AgentDecision, AgentSubject
 from gnomon.subjects.subject import AnyDecision, Moment, Subject, frames
 
-MOST_LANES = 200
+MOST_LANES = 1_200  # of 50 trials each: 60,000, as many as the figure of the paper has
 FRAMES_PER_TRIAL = 3_000  # an agent that needs more than this on average does not get all its trials
 COLLECT_FRAMES = 200  # frames between two looks at how many trials are done
 
@@ -46,7 +46,7 @@ class Evaluation(Session):
 def share_trials(trials: int, task: Task, lanes: int | None = None) -> tuple[int, int]:
     """How many lanes do at least `trials` trials, and how many each does: the same number in every lane.
 
-    By default there are as many lanes as the trials fill episodes, at most 200: so the first trials of an episode, when
+    By default there are as many lanes as the trials fill episodes, at most 1,200: so the first trials of an episode, when
     memories are empty, have the share that they have in the task.
     """
     if trials < 1:
