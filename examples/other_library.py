@@ -45,9 +45,9 @@ class Session:
         # The next episode begins on the step that ends one, so that every step counts.
         self.env = gym.make_vec(ENV, num_envs=LANES, autoreset_mode="SAME_STEP", **EASY)
         self.pixels = torch.from_numpy(self.env.reset(seed=seed)[0])
-        self.forget()
+        self.reset_counts()
 
-    def forget(self) -> None:
+    def reset_counts(self) -> None:
         self.frames, self.rewards, self.trials = 0, 0.0, 0
         self.productions: dict[int, list[int]] = {interval: [] for interval in EASY["intervals"]}
 
@@ -65,12 +65,12 @@ class Session:
         return torch.from_numpy(reward).float(), torch.from_numpy(goes_on).float()
 
     def report(self, label: str) -> tuple[float, list[float]]:
-        """Print and forget what happened -> rewards per 1,000 frames, mean t_p of each interval (nan of nothing)."""
+        """Print and clear what happened -> rewards per 1,000 frames, mean t_p of each interval (nan of nothing)."""
         rate, trials = 1000 * self.rewards / self.frames, 1000 * self.trials / self.frames
         means = [float(np.mean(t_p)) if t_p else np.nan for t_p in self.productions.values()]
         words = ", ".join(f"{mean:.1f} at t_s {t_s}" for t_s, mean in zip(self.productions, means, strict=True))
         print(f"{label:>11}: {rate:5.2f} rewards, {trials:5.2f} trials per 1,000 frames; mean t_p {words}", flush=True)
-        self.forget()
+        self.reset_counts()
         return rate, means
 
 

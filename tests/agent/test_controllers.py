@@ -18,7 +18,7 @@ def build(name: str) -> Controller:
     return build_controller(name, F, U, torch.Generator().manual_seed(1))
 
 
-def settled(name: str) -> Controller:
+def moved(name: str) -> Controller:
     """With a state to begin with that is not the first one."""
     controller, generator = build(name), torch.Generator().manual_seed(4)
     state = controller.initial_state(2)
@@ -43,7 +43,7 @@ def carried(controller: Controller) -> dict[str, Tensor]:
 
 @pytest.fixture(params=CONTROLLERS)
 def controller(request: pytest.FixtureRequest) -> Controller:
-    return settled(request.param)
+    return moved(request.param)
 
 
 def test_steps_equal_unroll_with_resets_inside(controller: Controller) -> None:
@@ -123,7 +123,7 @@ def test_reset_touches_only_lanes_whose_episode_begins(controller: Controller) -
         torch.testing.assert_close(tensor[1:], state[name][1:], rtol=0, atol=0)
 
 
-def test_episodes_begin_closer_to_the_mean_state_after_settling(controller: Controller) -> None:
+def test_the_initial_state_moves_towards_the_mean_of_lanes(controller: Controller) -> None:
     before, state = controller.initial_state(1), carried(controller)
     controller.move_initial_state(state, share=0.25)
     assert set(before) == set(state) == set(controller.initial_state(1))

@@ -1,4 +1,4 @@
-"""Never look twice: the same numbers and gradients as looking every time, and no look that is not needed."""
+"""Vision on distinct observations: the same numbers and gradients as looking every time, and no look that is not needed."""
 
 from collections.abc import Callable
 

@@ -48,7 +48,7 @@ class Output:
 class Agent(nn.Module):
     """One way to act: `drive` says what is seen, `step` or `unroll` what is made of it.
 
-    `drive` depends on the present frame only, so callers compute it once per observation (see `eye`).
+    `drive` depends on the present frame only, so callers compute it once per observation (see `feature_cache`).
     """
 
     def __init__(self, config: AgentConfig, retina: tuple[int, int], actions: int, generator: Generator) -> None:

@@ -117,13 +117,13 @@ class LSTM(Controller):
         self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, 4 * units), fan_in, generator))
         self.bias = nn.Parameter(torch.zeros(4 * units))
         with torch.no_grad():
-            self.bias[units : 2 * units] = 1.0  # remember, until taught to forget
+            self.bias[units : 2 * units] = 1.0  # a time constant of about 3 frames
         self.set_initial_state({"cell": torch.zeros(units), "hidden": torch.zeros(units)})
 
     @torch.no_grad()
     def chrono_initialise(self, span: float, generator: Generator) -> None:
         forget = chrono_biases(span, self.units // 2, generator)
-        self.bias[self.units - len(forget) : self.units] = -forget  # take in as slowly as is forgotten
+        self.bias[self.units - len(forget) : self.units] = -forget  # take in as slowly as is lost
         self.bias[2 * self.units - len(forget) : 2 * self.units] = forget
 
     def drive(self, features: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Never look twice: vision runs on distinct observations, and the result is gathered for every frame.
+"""Vision runs on distinct observations only, and the result is gathered for every frame.
 
 An observation is an integer id, and what the agent makes of it by itself depends on nothing else. A batch of thousands
 of frames holds a few hundred distinct ids, so this is where most of the speed comes from. A `FeatureCache` keeps what

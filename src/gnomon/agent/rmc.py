@@ -35,14 +35,14 @@ class RelationalMemory(Controller):
         self.input_to_gates = linear(size, 2 * size, generator)  # input gate, forget gate
         self.memory_to_gates = linear(size, 2 * size, generator)
         with torch.no_grad():
-            self.input_to_gates.bias[size:] = 1.0  # remember, until taught to forget
+            self.input_to_gates.bias[size:] = 1.0  # a time constant of about 3 frames
         # Distinct rows: with equal ones, attention could never tell the slots apart.
         self.set_initial_state({"memory": torch.eye(SLOTS, size)})
 
     @torch.no_grad()
     def chrono_initialise(self, span: float, generator: Generator) -> None:
         forget = chrono_biases(span, self.size // 2, generator)
-        self.input_to_gates.bias[self.size - len(forget) : self.size] = -forget  # take in as slowly as is forgotten
+        self.input_to_gates.bias[self.size - len(forget) : self.size] = -forget  # take in as slowly as is lost
         self.input_to_gates.bias[2 * self.size - len(forget) :] = forget
 
     @classmethod

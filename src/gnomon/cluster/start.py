@@ -29,7 +29,7 @@ class Resources:
     """Bytes of the object store on this machine."""
 
     def room(self, cpus: int) -> int:
-        """How many processes of so many CPUs each fit in now."""
+        """How many processes of that many CPUs each fit in now."""
         return int(min(sum(each // cpus for each in self.cpus), self.free // cpus))
 
     def __str__(self) -> str:
@@ -94,7 +94,7 @@ def import_ray() -> Any:
 def joined(address: str | None, cpus: int) -> Iterator[Resources]:
     """Be part of the cluster at this address (host:port, or auto for the one on this machine).
 
-    None: the cluster that RAY_ADDRESS names, or else a Ray of our own on this machine with so many CPUs, which ends
+    None: the cluster that RAY_ADDRESS names, or else a Ray of our own on this machine with that many CPUs, which ends
     with us. All that was started on the cluster meanwhile ends, too.
     """
     ray = import_ray()

@@ -21,7 +21,7 @@ Indices = None | int | Iterable[int]
 
 
 def make_vec_env(environment_id: str, num_envs: int, **settings: Any) -> "TimingVecEnv":
-    """The environment of this id with so many lanes; settings as for `gymnasium.make_vec`."""
+    """The environment of this id with that many lanes; settings as for `gymnasium.make_vec`."""
     lanes = gym.make_vec(environment_id, num_envs, "vector_entry_point", autoreset_mode="SAME_STEP", **settings)
     assert isinstance(lanes, TimingVectorEnv), f"{environment_id} is not one of Gnomon's"
     return TimingVecEnv(lanes)

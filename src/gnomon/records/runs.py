@@ -128,7 +128,7 @@ class RunFolder:
         return pl.read_ndjson(path, infer_schema_length=None)
 
     def cut_back(self, number: int, rounds: int) -> None:
-        """Forget what came after checkpoint `number`, written after so many rounds; it will come again."""
+        """Drop what came after checkpoint `number`, written after that many rounds; it will come again."""
         for part in (self.path / "trials").glob("*.parquet"):
             if int(part.stem) > number:
                 part.unlink()

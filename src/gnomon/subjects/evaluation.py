@@ -46,8 +46,8 @@ class Evaluation(Session):
 def share_trials(trials: int, task: Task, lanes: int | None = None) -> tuple[int, int]:
     """How many lanes do at least `trials` trials, and how many each does: the same number in every lane.
 
-    By default there are as many lanes as the trials fill episodes, at most 1,200: so the first trials of an episode, when
-    memories are empty, have the share that they have in the task.
+    By default there are as many lanes as the trials fill episodes, at most 1,200: so first trials of an episode, in
+    which the state is still the initial one, have the share that they have in the task.
     """
     if trials < 1:
         raise ValueError(f"trials is {trials}; it must be at least 1")
