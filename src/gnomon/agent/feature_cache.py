@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from gnomon.agent.agent import Agent
+from gnomon.agent.agent import Agent, Output
 
 Render = Callable[[Tensor], Tensor]
 """Observation ids [N] -> uint8 pixels [N, H, W, 3]."""
@@ -19,14 +19,15 @@ Render = Callable[[Tensor], Tensor]
 # Pixels that vision sees at once: 256 frames of 32 x 32. Larger chunks are no faster and need more memory.
 CHUNK_PIXELS = 2**18
 LARGEST_TABLE = 8.0  # GB
-SMALL_TABLE = 8_192  # observations: up to this number the drive of all is computed at once, beyond only where needed
+SMALL_TABLE = 32_768  # observations: up to this number the drive of all is computed at once, beyond only where needed
 
 
 class FeatureCache:
     """Tables of the features and the drive of each observation, filled on first sight.
 
-    Features are valid for one version of vision's weights, the drive for one of vision's and the controller's. A
-    version is torch's own count of the changes made to a tensor in place; every optimiser step and every load counts.
+    Features are valid for one version of vision's weights, the drive for one of vision's and of the rest. A version is
+    torch's own count of the changes made to a tensor in place; every optimiser step and every load counts. Without a
+    memory all that the agent says depends on the observation alone: then there is a table of that as well.
     """
 
     def __init__(self, agent: Agent, render: Render, observations: int, drawings: int = 1) -> None:
@@ -34,9 +35,12 @@ class FeatureCache:
         if observations < 1:
             raise ValueError(f"observations must be at least 1, got {observations}")
         self.agent, self.render, self.observations, self.drawings = agent, render, observations, drawings
-        self._vision, self._controller = list(agent.vision.parameters()), list(agent.controller.parameters())
-        weight = agent.policy.weight
-        needed = observations * (agent.config.features + agent.controller.drive_size) * weight.element_size() / 2**30
+        self._vision = list(agent.vision.parameters())
+        seeing = {id(parameter) for parameter in self._vision}
+        self._rest = [parameter for parameter in agent.parameters() if id(parameter) not in seeing]
+        weight, actions = agent.policy.weight, len(agent.policy.weight)
+        said = 0 if agent.controller.recurrent else actions + 1
+        needed = observations * (agent.config.features + agent.controller.drive_size + said) * 4 / 2**30
         if needed > LARGEST_TABLE:
             raise ValueError(
                 f"the features of {observations:,} observations would take {needed:.0f} GB, more than "
@@ -44,6 +48,7 @@ class FeatureCache:
             )
         self._features = weight.new_empty(observations, agent.config.features)
         self._drive = weight.new_empty(observations, agent.controller.drive_size)
+        self._said = weight.new_empty(observations, said)  # log probabilities of the actions, and the value
         self._known = torch.zeros(observations, dtype=torch.bool, device=weight.device)  # features are valid
         self._driven = torch.zeros_like(self._known)  # the drive is valid
         self._looked_at = torch.zeros_like(self._known)  # by actors, since the table was last filled in one go
@@ -53,20 +58,36 @@ class FeatureCache:
 
     @torch.no_grad()
     def look(self, ids: Tensor) -> Tensor:
-        """The drive of observations, for acting: ids [B] -> [B, D], without gradient."""
+        """The drive of observations, for acting: ids int64 [B] -> [B, D], without gradient."""
+        self._drive_all(ids)
+        return self._drive.index_select(0, ids)
+
+    @torch.no_grad()
+    def decide(self, ids: Tensor) -> Output:
+        """What an agent without a memory makes of observations: ids int64 [B]; its logits are log probabilities."""
+        self._drive_all(ids)
+        said = self._said.index_select(0, ids)
+        hidden = self._drive.index_select(0, ids)
+        return Output(said[:, :-1], said[:, -1], {"hidden": hidden}, hidden)
+
+    def _drive_all(self, ids: Tensor) -> None:
+        """See to it that the drive of these observations is there."""
         self._synchronise()
         if self._stale:
             self._fill()
-        self._looked_at[ids] = True
-        if not self._driven[ids].all():
+        self._looked_at.index_fill_(0, ids, True)
+        if not self._driven.index_select(0, ids).all():
             self._see(ids)
             if self.observations <= SMALL_TABLE:
                 fresh = (self._known & ~self._driven).nonzero().squeeze(1)
             else:
                 fresh = ids[~self._driven[ids]].unique()
-            self._drive[fresh] = self.agent.controller.drive(self._features[fresh])
+            drive = self.agent.controller.drive(self._features[fresh])
+            self._drive[fresh] = drive
             self._driven[fresh] = True
-        return self._drive[ids]
+            if not self.agent.controller.recurrent:
+                value = self.agent.value_of(drive)
+                self._said[fresh] = torch.cat([self.agent.policy(drive).log_softmax(1), value.unsqueeze(1)], 1)
 
     @torch.no_grad()
     def features(self, ids: Tensor) -> Tensor:
@@ -114,16 +135,16 @@ class FeatureCache:
         self._clear()
 
     def _present_versions(self) -> tuple[int, int]:
-        return changes(self._vision), changes(self._controller)
+        return changes(self._vision), changes(self._rest)
 
     def _synchronise(self) -> None:
         """Drop what other weights made."""
-        vision, controller = self._present_versions()
+        vision, rest = self._present_versions()
         if vision != self._versions[0]:
             self._clear()
-        elif controller != self._versions[1]:
+        elif rest != self._versions[1]:
             self._driven.zero_()
-        self._versions = vision, controller
+        self._versions = vision, rest
 
     def _clear(self) -> None:
         self._known.zero_()

@@ -49,8 +49,11 @@ class AgentSubject(Subject[AgentDecision]):
 
     @torch.no_grad()
     def act(self) -> AgentDecision:
-        drive = self.cache.look(self.laboratory.observation)
-        output, self.state = self.agent.step(drive, self.first, self.state)
+        if self.agent.controller.recurrent:
+            drive = self.cache.look(self.laboratory.observation)
+            output, self.state = self.agent.step(drive, self.first, self.state)
+        else:
+            output = self.cache.decide(self.laboratory.observation)
         log_policy = output.logits.log_softmax(1)
         action = sample(log_policy.exp(), self.generator)
         log_prob = log_policy.gather(1, action.unsqueeze(1)).squeeze(1)

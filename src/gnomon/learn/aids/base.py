@@ -18,6 +18,8 @@ class Aid:
 
     name: ClassVar[str]
     """As in `learning.aids.use`, and of its settings."""
+    reads_units: ClassVar[bool] = False
+    """Whether `critic` reads the units of every frame, so that they must be there."""
 
     def __init__(self, settings: Any, learner: Learner) -> None:
         self.settings, self.learner = settings, learner

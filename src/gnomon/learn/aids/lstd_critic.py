@@ -63,6 +63,7 @@ class LSTDCriticSettings:
 
 class LSTDCritic(Aid):
     name = "lstd_critic"
+    reads_units = True
     settings: LSTDCriticSettings
 
     def __init__(self, settings: LSTDCriticSettings, learner: Learner) -> None:
