@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import torch
@@ -24,6 +23,8 @@ from gnomon.cluster.start import Plan, Resources, joined
 from gnomon.config import RunConfig
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
+from gnomon.learn.schedule import Progress
+from gnomon.learn.unroll import Unroll
 from gnomon.presets import preset
 from gnomon.records.runs import RunFolder
 
@@ -99,16 +100,16 @@ def measure(config: RunConfig, pools: int, seconds: float, resources: Resources)
 
 
 class Timed:
-    """A function that counts its seconds."""
+    """A learner's `learn` that counts its seconds."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self.function, self.seconds = function, 0.0
+    def __init__(self, learn: Callable[[Unroll, Progress], dict[str, float]]) -> None:
+        self.learn, self.seconds = learn, 0.0
 
-    def __call__(self, *arguments: Any) -> Any:
+    def __call__(self, unroll: Unroll, progress: Progress) -> dict[str, float]:
         start = time.perf_counter()
-        found = self.function(*arguments)
+        metrics = self.learn(unroll, progress)
         self.seconds += time.perf_counter() - start
-        return found
+        return metrics
 
 
 # The model.

@@ -36,7 +36,7 @@ RETINAS = ((32, 32), (72, 96))
 LANES = (64, 256, 1024, 4096)
 UPDATES = 16  # per unroll where lanes vary: batches grow with the lanes
 # If vision runs on every frame, each costs the same, however many there are: few lanes and short unrolls will do.
-EVERY_FRAME = {"lanes": 64, "unroll": 20, "batch": 16}
+EVERY_FRAME: dict[str, Any] = {"lanes": 64, "unroll": 20, "batch": 16}
 IMAGES = 256  # that the reference network sees at once
 
 
