@@ -36,7 +36,7 @@ def test_every_task_trains_and_evaluates(here: Path, capsys: Captured, task: str
     trials = read_trials(here / "done" / "trials.parquet")
     assert set(trials["task"]) == {task}
     recording = read_recording(here / "done" / "recording.zarr.zip")
-    assert dict(recording.units_cell.sizes) == {"lane": 4, "frame": recording.sizes["frame"], "unit_cell": 16}
+    assert dict(recording.units_cell.sizes) == {"lane": 1, "frame": recording.sizes["frame"], "unit_cell": 16}
     asked = json.loads((here / "done" / "evaluation.json").read_text())
     assert (asked["seed"], asked["config"]["task"]["name"]) == (5, task)
 

@@ -32,8 +32,8 @@ class Evaluate:
     run: Annotated[Path, tyro.conf.Positional, tyro.conf.arg(metavar="RUN")]
     """Folder of a run or of a published agent; published/NAME is one that comes with Gnomon."""
     trials: int = 5000
-    """Trials to do, in whole episodes, a few more where lanes would get unequal numbers. 5,000 take an LSTM about half a
-    minute of one core."""
+    """Trials to do, in whole episodes, a few more where lanes would get unequal numbers. 5,000 take an LSTM about half
+    a minute of one core."""
     seed: int = 1
     """Seed of everything random in the evaluation."""
     out: Path | None = None
