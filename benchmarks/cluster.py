@@ -7,6 +7,7 @@ is fitted to CPU seconds of a pool and of the learner, which depend less on what
 
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +23,8 @@ from gnomon.cluster.start import Plan, Resources, joined
 from gnomon.config import RunConfig
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
-from gnomon.learn.schedule import rates
+from gnomon.learn.schedule import Progress
+from gnomon.learn.unroll import Unroll
 from gnomon.presets import preset
 from gnomon.records.runs import RunFolder
 
@@ -75,14 +77,16 @@ def measure(config: RunConfig, pools: int, seconds: float, resources: Resources)
         trainer = Trainer(config, RunFolder(Path(folder)), (lambda t: Pools(t, plan, resources)) if pools else None)
         trainer.laboratory.render(torch.arange(trainer.laboratory.lattice.count))  # every gaze is traced once in a run
         trainer.round()
-        frames, rows, learned = trainer.frames, [], sum(trainer.learner.seconds.values())
+        learn = Timed(trainer.learner.learn)
+        trainer.learner.learn = learn
+        frames, rows = trainer.frames, []
         start = time.perf_counter()
         while time.perf_counter() - start < seconds:
             rows.append(trainer.round())
         total = time.perf_counter() - start
         frames = trainer.frames - frames
         unrolls = frames / config.learning.lanes / config.learning.unroll
-        learning = (sum(trainer.learner.seconds.values()) - learned) / unrolls
+        learning = learn.seconds / unrolls
         found = {name: float(np.mean([row.get(name, 0.0) for row in rows])) for name in ("acting", "waited", "lag")}
         size, weights = 0.0, sum(p.numel() * p.element_size() for p in trainer.agent.state_dict().values())
         if isinstance(trainer.source, Pools):
@@ -93,6 +97,19 @@ def measure(config: RunConfig, pools: int, seconds: float, resources: Resources)
         return Speed(
             pools, config.learning.lanes, frames / total, **found, learning=learning, bytes=size, weights=weights
         )
+
+
+class Timed:
+    """A learner's `learn` that counts its seconds."""
+
+    def __init__(self, learn: Callable[[Unroll, Progress], dict[str, float]]) -> None:
+        self.learn, self.seconds = learn, 0.0
+
+    def __call__(self, unroll: Unroll, progress: Progress) -> dict[str, float]:
+        start = time.perf_counter()
+        metrics = self.learn(unroll, progress)
+        self.seconds += time.perf_counter() - start
+        return metrics
 
 
 # The model.
@@ -122,9 +139,9 @@ def costs(config: RunConfig) -> Costs:
     for number in range(1 + TRAJECTORIES // config.learning.lanes):
         rest, vision = parcels(trainer.agent)
         before = time.process_time()
-        delivery = pool.unroll(Order(Ticket(0, 0, number), trainer.learner.updates, None), rest, vision)
+        delivery = pool.unroll(Order(Ticket(0, 0, number), trainer.learner.updates), rest, vision)
         between = time.process_time()
-        trainer.learner.learn(unpack(delivery.unroll), rates(config.learning, trainer.standing))
+        trainer.learner.learn(unpack(delivery.unroll), trainer.progress)
         acting.append(between - before)
         learning.append(time.process_time() - between)
         size.append(delivery.bytes)

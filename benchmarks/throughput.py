@@ -13,26 +13,30 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
 import tyro
 from rich.console import Console
 from rich.table import Table
+from torch import Tensor
 
+from gnomon.agent.feature_cache import FeatureCache, run_vision
 from gnomon.agent.vision import Vision
 from gnomon.config import LearningConfig, RunConfig
 from gnomon.lab.optics import OpticsConfig
-from gnomon.learn.actor import Unroll
+from gnomon.learn.aids import Aids
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
-from gnomon.presets import preset
+from gnomon.learn.unroll import Unroll
+from gnomon.presets import preset, without_aid
 from gnomon.records.runs import RunFolder
 
 RETINAS = ((32, 32), (72, 96))
 LANES = (64, 256, 1024, 4096)
 UPDATES = 16  # per unroll where lanes vary: batches grow with the lanes
-# Without dedup every frame costs the same, however many there are: few lanes and short unrolls will do.
-EVERY_FRAME = {"lanes": 64, "unroll": 20, "batch": 64, "vision_every": 1, "dedup": False}
+# If vision runs on every frame, each costs the same, however many there are: few lanes and short unrolls will do.
+EVERY_FRAME: dict[str, Any] = {"lanes": 64, "unroll": 20, "batch": 16}
 IMAGES = 256  # that the reference network sees at once
 
 
@@ -61,42 +65,104 @@ class Speed:
     """Of the time: acting (with looking at what is new), vision, controller, rest."""
 
 
+class Stopwatch:
+    """Seconds spent in the methods it was put around, by part; those of a part within another count once."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(("acting", "vision", "controller"), 0.0)
+        self._parts = ["rest"]
+        self._since = time.perf_counter()
+
+    def around(self, part: str, owner: Any, method: str) -> None:
+        setattr(owner, method, self.timed(part, getattr(owner, method)))
+
+    def timed(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*arguments: Any) -> Any:
+            self._switch()
+            self._parts.append(part)
+            found = function(*arguments)
+            self._switch()
+            self._parts.pop()
+            return found
+
+        return run
+
+    def _switch(self) -> None:
+        """Give the time since the last switch to the part that is running."""
+        now = time.perf_counter()
+        if self._parts[-1] in self.seconds:
+            self.seconds[self._parts[-1]] += now - self._since
+        self._since = now
+
+    def shares(self, total: float) -> dict[str, float]:
+        parts = {name: spent / total for name, spent in self.seconds.items()}
+        return parts | {"rest": 1 - sum(parts.values())}
+
+
 def measure(config: RunConfig, seconds: float) -> Speed:
-    """Train for some seconds, after a warm-up."""
+    """Train for some seconds, after a warm-up of one round."""
+    trainer = build_trainer(config)
+    trainer.round()
+    watch, learner = Stopwatch(), trainer.learner
+    watch.around("acting", trainer.actor, "unroll")
+    watch.around("vision", trainer.actor.cache, "features")
+    watch.around("vision", learner, "_update_vision")
+    watch.around("controller", learner, "_update")
+    frames, start, distinct = trainer.frames, time.perf_counter(), []
+    while not distinct or time.perf_counter() - start < seconds:
+        distinct.append(trainer.round()["distinct"])
+    total = time.perf_counter() - start
+    return Speed((trainer.frames - frames) / total, sum(distinct) / len(distinct), watch.shares(total))
+
+
+def build_trainer(config: RunConfig) -> Trainer:
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(config, RunFolder(Path(folder)))
     # Every gaze is traced once in a run; that is over after its first seconds.
     trainer.laboratory.render(torch.arange(trainer.laboratory.lattice.count))
-    acting = AroundUnroll(trainer.actor.unroll)
-    trainer.actor.unroll = acting
-    acting()
-    trainer.actor.eye.forget()
-    acting.seconds, frames, start, distinct = 0.0, trainer.frames, time.perf_counter(), []
-    while not distinct or time.perf_counter() - start < seconds:
-        distinct.append(trainer.round()["distinct"])
+    return trainer
+
+
+class NoTable(FeatureCache):
+    """Vision runs on whatever is looked at, however often it has been seen."""
+
+    @torch.no_grad()
+    def look(self, ids: Tensor) -> Tensor:
+        return self.agent.controller.drive(run_vision(self.agent, self.render, ids))
+
+
+def measure_every_frame(config: RunConfig, seconds: float) -> Speed:
+    """The same without "never look twice": vision runs on every frame that is acted on or learned from. No aids."""
+    trainer = build_trainer(replace(config, learning=replace(config.learning, aids=Aids())))
+    learner, actor, lab = trainer.learner, trainer.actor, trainer.laboratory
+    actor.subject.cache = NoTable(trainer.agent, lab.render, lab.observations)
+    watch = Stopwatch()
+    watch.around("acting", actor, "unroll")
+    see, see_back = (watch.timed("vision", function) for function in (run_vision, Tensor.backward))
+    learn = watch.timed("controller", lambda *batch: learner.loss(*batch)[0].backward())
+
+    def update(batch: Unroll) -> None:
+        seen = see(trainer.agent, lab.render, batch.ids.flatten())
+        features = seen.detach().requires_grad_()
+        learn(batch, features, torch.arange(batch.ids.numel()).view_as(batch.ids))
+        see_back(seen, features.grad)
+        for optimiser in (learner.optimiser, learner.vision_optimiser):
+            optimiser.step()
+            optimiser.zero_grad()
+
+    frames, start = 0, time.perf_counter()
+    while not frames or time.perf_counter() - start < seconds:
+        unroll = actor.unroll()
+        for lanes in torch.arange(unroll.lanes).split(config.learning.batch):
+            update(unroll.select(lanes))
+        frames += unroll.frames
     total = time.perf_counter() - start
-    parts = {"acting": acting.seconds, **{name: trainer.learner.seconds[name] for name in ("vision", "controller")}}
-    parts["rest"] = total - sum(parts.values())
-    shares = {name: spent / total for name, spent in parts.items()}
-    return Speed((trainer.frames - frames) / total, sum(distinct) / len(distinct), shares)
+    return Speed(frames / total, config.learning.batch * (config.learning.unroll + 1), watch.shares(total))
 
 
-class AroundUnroll:
-    """An actor's `unroll` that counts its seconds."""
-
-    def __init__(self, unroll: Callable[[], Unroll]) -> None:
-        self.unroll, self.seconds = unroll, 0.0
-
-    def __call__(self) -> Unroll:
-        start = time.perf_counter()
-        unroll = self.unroll()
-        self.seconds += time.perf_counter() - start
-        return unroll
-
-
-def laptop(controller: str = "lstm", retina: tuple[int, int] = (32, 32), **learning: int | bool) -> RunConfig:
-    """The laptop preset with another controller, retina or other settings of learning."""
-    config = preset("laptop", controller=controller)
+def laptop(controller: str = "lstm", retina: tuple[int, int] = (32, 32), **learning: int) -> RunConfig:
+    """The laptop preset with another controller, retina or other settings of learning. Vision learns all along."""
+    config = without_aid(preset("laptop", controller=controller), "vision_freeze")
     changed: LearningConfig = replace(config.learning, **learning)
     return replace(config, optics=OpticsConfig(retina=retina), learning=changed)
 
@@ -155,8 +221,9 @@ def main(options: Options) -> None:
     for retina in RETINAS:
         size = f"{retina[0]} x {retina[1]}"
         rows.append(("lstm", retina, speed(f"lstm at {size}", laptop(retina=retina))))
-        every = speed(f"lstm at {size}, every frame", laptop(retina=retina, **EVERY_FRAME))
-        rows.append(("lstm, no dedup", retina, every))
+        console.print(f"measuring lstm at {size}, every frame ...", style="dim")
+        every = measure_every_frame(laptop(retina=retina, **EVERY_FRAME), options.seconds)
+        rows.append(("lstm, every frame", retina, every))
     rows.append(("feedforward", RETINAS[0], speed("feedforward", laptop("feedforward"))))
     console.print(speed_table(rows, images))
     for number, retina in enumerate(RETINAS):
@@ -168,7 +235,7 @@ def main(options: Options) -> None:
     table = Table(
         title=f"Frames per second by lanes (lstm, 32 x 32, {UPDATES} updates per unroll)", title_justify="left"
     )
-    columns = ("lanes", "frames/s", f"x {lanes[0]} lanes", "x no dedup")
+    columns = ("lanes", "frames/s", f"x {lanes[0]} lanes", "x every frame")
     for column in (*columns, "distinct", "acting", "vision", "controller", "rest"):
         table.add_column(column, justify="right")
     for number, result in zip(lanes, speeds, strict=True):

@@ -11,8 +11,8 @@ from commands_typed import FRAMES, SMALL, Captured, complaint
 from small_experiment import write_experiment
 from small_run import FRAMES_PER_ROUND
 
+from gnomon.cluster import start
 from gnomon.cluster.start import HOW_TO_INSTALL
-from gnomon.learn import cluster_start
 from gnomon.records.runs import RunFolder
 
 
@@ -55,7 +55,7 @@ def test_mistakes_are_said_before_ray_is_started(capsys: Captured, here: Path, m
     def never() -> None:
         raise AssertionError
 
-    monkeypatch.setattr(cluster_start, "import_ray", never)
+    monkeypatch.setattr(start, "import_ray", never)
     for option in ("--pools", "--pool-cpus", "--ahead"):
         assert f"{option} is for runs on a cluster; give --cluster, too" in complaint(capsys, "train", option, "3")
     assert "--cluster takes one address, got a b" in complaint(capsys, "train", "--cluster", "a", "b")
@@ -64,7 +64,7 @@ def test_mistakes_are_said_before_ray_is_started(capsys: Captured, here: Path, m
 
 
 def test_an_address_where_nobody_is_is_said_at_once(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster_start, "import_ray", lambda: None)  # it would wait for minutes
+    monkeypatch.setattr(start, "import_ray", lambda: None)  # it would wait for minutes
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))  # and does not listen
         address = f"127.0.0.1:{free.getsockname()[1]}"

@@ -4,6 +4,7 @@ import io
 import os
 import signal
 import time
+from itertools import groupby
 from pathlib import Path
 from threading import Thread
 
@@ -56,7 +57,8 @@ def test_a_sweep_goes_on_after_a_kill_and_gives_the_same_run(
     killer.join()
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "2 trainings of try.toml in runs/try: 0 finished; 1 at a time, 1 thread each"
-    assert [line.split()[:2] for line in lines if line.startswith(("first-3", "last-3"))] == [
+    said = [line.split()[:2] for line in lines if line.startswith(("first-3", "last-3"))]
+    assert [state for state, _ in groupby(said)] == [  # on a slow machine a run may be said to be running again
         ["first-3", "running"], ["first-3", "failed"], ["last-3", "running"], ["last-3", "finished"],
     ]  # fmt: skip
     assert any(line.startswith("last-3") and f"{FRAMES:,} frames (100%)" in line for line in lines)

@@ -122,7 +122,9 @@ def test_probes_and_chosen_units(here: Path, capsys: Captured) -> None:
         (["train", "--preset", "lap"], "choose laptop, paper"),
         (["train", "--task-name", "bisect"], "choose"),
         (["train", "--learning.device", "cuda:7", *SMALL], "this machine has cpu"),
-        (["train", "--learning.final-entropy-cost", "-0.01"], "at least 0"),
+        (["train", "--learning.loss.entropy-cost", "-0.01"], "at least 0"),
+        (["train", "--learning.aids.success-annealing.final-entropy-cost", "-0.01"], "at least 0"),
+        (["train", "--learning.aids.use", "chrono", "kl-limt"], "unknown aid 'kl-limt'; choose chrono, "),
         (["train", "--frames", "-5"], "a limit must be above 0"),
         (["train", "--name", "../mine"], "--name is '../mine'; a name has letters"),
         (["train", "--name", ""], "--name is ''; a name has letters"),
@@ -151,13 +153,14 @@ def test_mistakes_with_a_run_at_hand(here: Path, capsys: Captured) -> None:
 
 def test_presets_have_the_printed_numbers() -> None:
     paper = PRESETS["paper"].learning
-    assert (paper.lanes, paper.batch, paper.unroll, paper.discount) == (200, 32, 100, 0.99)
-    assert (paper.learning_rate, paper.vision_learning_rate, paper.adam_epsilon) == (1e-5, 1e-5, 1e-4)
-    assert (paper.adam_betas, paper.entropy_cost, paper.value_cost) == ((0.9, 0.999), 0.01, 0.5)
-    assert (paper.vision_every, paper.careful_learning_rate, paper.final_learning_rate) == (1, 1.0, 1.0)
-    assert paper.mastery > 1
-    assert paper.final_entropy_cost is None
+    assert (paper.lanes, paper.batch, paper.unroll) == (200, 32, 100)
+    optimiser, loss, schedule = paper.optimiser, paper.loss, paper.schedule
+    assert (optimiser.learning_rate, optimiser.vision_learning_rate, optimiser.epsilon) == (1e-5, 1e-5, 1e-4)
+    assert (optimiser.betas, optimiser.vision_every) == ((0.9, 0.999), 1)
+    assert (loss.discount, loss.entropy_cost, loss.value_cost) == (0.99, 0.01, 0.5)
+    assert (schedule.final_learning_rate, schedule.final_entropy) == (1.0, 1.0)
+    assert paper.aids.use == ()
     for config in PRESETS.values():
         assert config.task.intervals == tuple(range(10, 101, 10))  # pyright: ignore[reportAttributeAccessIssue]
         assert (config.agent.units, config.agent.features) == (128, 256)
-        assert (config.learning.unroll, config.learning.discount, config.learning.horizon) == (100, 0.99, None)
+        assert (config.learning.unroll, config.learning.loss.discount, config.learning.loss.horizon) == (100, 0.99, 0)

@@ -5,6 +5,8 @@ Runs and agents made before format 2 are read with the same meaning; what no lon
 
 from typing import Any
 
+from gnomon.declared import as_declared
+
 # The defaults of then, for settings that a config does not name.
 DEFAULTS: dict[str, Any] = {
     "lanes": 512, "unroll": 100, "batch": 128, "vision_every": 1, "discount": 0.99, "entropy_cost": 0.003,
@@ -28,12 +30,15 @@ def converted(config: dict[str, Any]) -> dict[str, Any]:
     unknown = sorted(set(given) - set(DEFAULTS) - set(GONE))
     if unknown:
         raise ValueError(f"LearningConfig has no setting {', '.join(unknown)}; it has {', '.join(sorted(DEFAULTS))}")
+    old = {**DEFAULTS, **given}
+    for name in ("frames", "vision_frames", "mastery", "whiten"):  # what others follow from
+        as_declared(name, type(DEFAULTS[name]), old[name])
     agent = config.get("agent", {})
     if not isinstance(agent, dict):
         raise ValueError(f"agent is {agent!r}; it must be an object with settings")
     span = agent.get("memory_span")
     plain = {name: value for name, value in agent.items() if name != "memory_span"}
-    return {**config, "agent": plain, "learning": learning({**DEFAULTS, **given}, span)}
+    return {**config, "agent": plain, "learning": learning(old, span)}
 
 
 def learning(old: dict[str, Any], span: float | None) -> dict[str, Any]:

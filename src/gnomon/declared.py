@@ -24,6 +24,8 @@ def as_declared(name: str, kind: Any, value: Any) -> Any:
         return build(kind, value)
     if isinstance(value, list):
         value = as_tuple(value)
+    if type(value) is int and not in_64_bits(value):
+        raise ValueError(f"{name} is {value}; it must fit into 64 bits")
     if not fits(kind, value):
         raise ValueError(f"{name} is {value!r}; it must be {in_words(kind)}")
     whole = next((each for each in choices(kind) if each is not types.NoneType), kind)
@@ -50,9 +52,13 @@ def fits(kind: Any, value: Any) -> bool:
         if kinds[-1] is Ellipsis:
             kinds = kinds[:1] * len(value)
         return len(kinds) == len(value) and all(map(fits, kinds, value))
-    if kind is int and type(value) is int:
-        return -(2**63) <= value < 2**63
+    if type(value) is int and not in_64_bits(value):
+        return False
     return type(value) in ((int, float) if kind is float else (kind,))
+
+
+def in_64_bits(value: int) -> bool:
+    return -(2**63) <= value < 2**63
 
 
 def in_words(kind: Any) -> str:

@@ -6,35 +6,40 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from fake_ray import EVERY_FRAME, EVERY_THIRD, PLENTY, FakeRay, RayTaskError, assert_same_losses, on_pools, pooled
+from fake_ray import PLENTY, FakeRay, RayTaskError, assert_same_losses, on_pools, pooled, seldom_vision
 from small_run import CONFIG, FRAMES_PER_ROUND
 
+from gnomon.agent import feature_cache
 from gnomon.agent.agent import Agent
+from gnomon.cluster import pools
 from gnomon.cluster.pool import Order, Pool, Ticket, pack, parcels, unpack
 from gnomon.cluster.pools import ClusterError, Ledger, unroll_bytes
 from gnomon.cluster.start import Plan, Resources, check_store, make_plan
 from gnomon.cluster.sweep import jobs_on
-from gnomon.config import RunConfig
-from gnomon.learn import cluster
+from gnomon.learn.build import build_actor
 from gnomon.learn.checkpoint import newest_checkpoint
-from gnomon.learn.loop import Limits, Trainer, build_actor, resume, start
-from gnomon.learn.schedule import Rates, rates
+from gnomon.learn.loop import Limits, Trainer, resume, start
 from gnomon.records.runs import RunFolder
 
 
 @pytest.fixture
 def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
     ray = FakeRay()
-    monkeypatch.setattr(cluster, "import_ray", lambda: ray)
+    monkeypatch.setattr(pools, "import_ray", lambda: ray)
     return ray
 
 
-@pytest.mark.parametrize("config", [EVERY_FRAME, EVERY_THIRD], ids=["every_frame", "never_twice"])
-def test_one_pool_without_lag_is_the_run_on_one_machine(fake: FakeRay, tmp_path: Path, config: RunConfig) -> None:
-    """Bit for bit if every frame is seen; a table of features that is filled in other portions rounds differently."""
+@pytest.mark.parametrize(("one_by_one", "vision_every"), [(True, 1), (False, 3)])
+def test_one_pool_without_lag_is_the_run_on_one_machine(
+    fake: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, one_by_one: bool, vision_every: int
+) -> None:
+    """Bit for bit if images are seen one by one; a table of features that is filled in other portions rounds apart."""
+    if one_by_one:
+        monkeypatch.setattr(feature_cache, "CHUNK_PIXELS", 1)
+    config = seldom_vision(vision_every)
     alone, trainer = Trainer(config, RunFolder(tmp_path)), pooled(tmp_path, 1, 0, config)[0]
     theirs, mine = ([each.round() for _ in range(8)] for each in (alone, trainer))
-    assert_same_losses(mine, theirs, exactly=config is EVERY_FRAME)
+    assert_same_losses(mine, theirs, exactly=one_by_one)
     assert {row["lag"] for row in mine} == {0}
     alone_trials, trials = (each._trials for each in (alone, trainer))
     assert sum(map(len, trials)) > 3
@@ -45,7 +50,7 @@ def test_lag_is_the_updates_since_the_weights_that_acted(fake: FakeRay, tmp_path
     trainer, source = pooled(tmp_path, 1, ahead=2)
     lags, updates = [], [0]
     for _ in range(5):
-        trainer.learner.learn(source.unroll(None), rates_of(trainer))
+        trainer.learner.learn(source.unroll(), trainer.progress)
         lags.append(source.metrics()["lag"])
         updates.append(trainer.learner.updates)
     # Unrolls are asked for when one comes: the first two with the first weights, then each two unrolls before its turn.
@@ -53,22 +58,18 @@ def test_lag_is_the_updates_since_the_weights_that_acted(fake: FakeRay, tmp_path
     assert lags[-1] > 3
 
 
-def rates_of(trainer: Trainer) -> Rates:
-    return rates(trainer.config.learning, trainer.standing)
-
-
 def same_weights(one: Agent, other: Agent) -> bool:
     return all(torch.equal(tensor, other.state_dict()[name]) for name, tensor in one.state_dict().items())
 
 
 def test_weights_are_sent_once_and_vision_only_when_it_has_changed(fake: FakeRay, tmp_path: Path) -> None:
-    trainer, source = pooled(tmp_path, 1, 0, replace(CONFIG, learning=replace(CONFIG.learning, vision_every=6)))
+    trainer, source = pooled(tmp_path, 1, 0, seldom_vision(6))
     for _ in range(5):
-        trainer.learner.learn(source.unroll(None), rates_of(trainer))
+        trainer.learner.learn(source.unroll(), trainer.progress)
         assert not same_weights(trainer.agent, fake.actors[0].pool.actor.agent)  # it has learned
-    source.unroll(None)
+    source.unroll()
     assert same_weights(trainer.agent, fake.actors[0].pool.actor.agent)
-    source.unroll(None)  # nothing has been learned since
+    source.unroll()  # nothing has been learned since
     sent = [(rest, vision) for _, rest, vision in fake.actors[0].orders]
     # Three or four batches a round, six between two updates of vision.
     assert sent[0] == (True, True)
@@ -82,19 +83,19 @@ def test_weights_are_sent_once_and_vision_only_when_it_has_changed(fake: FakeRay
 def test_a_slow_learner_finds_no_more_than_was_allowed(fake: FakeRay, tmp_path: Path, ahead: int) -> None:
     _, source = pooled(tmp_path, 2, ahead)
     for _ in range(6):
-        source.unroll(None)
+        source.unroll()
         assert len(source._in_flight) == len(source.ledger.waiting) == 2 * ahead
     assert set(fake.waits) == {2 * ahead}
 
 
 def test_a_slow_pool_holds_up_nobody_and_is_still_heard(fake: FakeRay, tmp_path: Path) -> None:
     _, source = pooled(tmp_path, 3, 1)
-    source.unroll(None)
+    source.unroll()
     fake.actors[1].asleep = True
     heard = []
     for turn in range(8):
         fake.actors[1].asleep = turn < 6
-        source.unroll(None)
+        source.unroll()
         assert source.delivery is not None
         heard.append(source.delivery.order.ticket.pool)
     assert heard[:6] == [2, 0, 2, 0, 2, 0]
@@ -103,12 +104,12 @@ def test_a_slow_pool_holds_up_nobody_and_is_still_heard(fake: FakeRay, tmp_path:
 
 def test_pools_that_are_all_silent_are_an_error(fake: FakeRay, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     _, source = pooled(tmp_path, 2, 1)
-    source.unroll(None)
-    monkeypatch.setattr(cluster, "PATIENCE", -1.0)
+    source.unroll()
+    monkeypatch.setattr(pools, "PATIENCE", -1.0)
     for actor in fake.actors:
         actor.asleep = True
     with pytest.raises(ClusterError, match="no unroll has come"):
-        source.unroll(None)
+        source.unroll()
 
 
 # Faults.
@@ -120,7 +121,7 @@ def test_a_pool_that_dies_is_replaced_and_its_unrolls_are_counted(fake: FakeRay,
     for turn in range(12):
         if turn == 5:
             fake.actors[0].dead = True
-        source.unroll(None)
+        source.unroll()
         assert source.delivery is not None
         used.append(source.delivery.order.ticket)
     assert len(set(used)) == len(used) == source.ledger.used == 12
@@ -139,7 +140,7 @@ def test_lanes_and_episodes_are_numbered_through(fake: FakeRay, tmp_path: Path) 
     for turn in range(60):
         if turn in (20, 40):
             fake.actors[-1 if turn == 40 else 1].dead = True
-        source.unroll(None)
+        source.unroll()
     assert source.replaced == 2
     trials = source.take_trials()
     lanes = set(trials["lane"])
@@ -154,10 +155,10 @@ def test_lanes_and_episodes_are_numbered_through(fake: FakeRay, tmp_path: Path) 
 
 def test_a_mistake_in_the_program_is_not_repeated_on_another_machine(fake: FakeRay, tmp_path: Path) -> None:
     _, source = pooled(tmp_path, 1, 1)
-    source.unroll(None)
+    source.unroll()
     fake.actors[0].fail = True
     with pytest.raises(RayTaskError, match="a mistake"):
-        source.unroll(None)
+        source.unroll()
     assert len(fake.actors) == 1
 
 
@@ -167,7 +168,7 @@ def test_a_pool_that_never_lives_is_given_up(fake: FakeRay, tmp_path: Path) -> N
     with pytest.raises(
         ClusterError, match="pool 0 died 3 times before its first unroll, the last time of: out of memory"
     ):
-        source.unroll(None)
+        source.unroll()
     assert len(fake.actors) == 3
 
 
@@ -182,37 +183,37 @@ def test_the_ledger_lets_an_unroll_be_used_once() -> None:
 
 
 def test_a_pool_does_not_do_an_unroll_twice() -> None:
-    pool, order = Pool(CONFIG, 0, 0, 1), Order(Ticket(0, 0, 0), 0, None)
+    pool, order = Pool(CONFIG, 0, 0, 1), Order(Ticket(0, 0, 0), 0)
     pool.unroll(order, None, None)
     with pytest.raises(RuntimeError, match=r"number=1.* is next"):
         pool.unroll(order, None, None)
 
 
-def test_a_pool_forgets_when_it_is_told_to_and_only_then() -> None:
+def test_lanes_of_a_pool_restart_when_it_is_told_to_and_only_then() -> None:
     pool = Pool(CONFIG, 0, 0, 1)
-    orders = [Order(Ticket(0, 0, number), 0, None, forgotten) for number, forgotten in enumerate((0, 0, 1, 1))]
+    orders = [Order(Ticket(0, 0, number), 0, restarts) for number, restarts in enumerate((0, 0, 1, 1))]
     before = [unpack(pool.unroll(order, None, None).unroll).state for order in orders]
     begin = pool.actor.agent.initial_state(CONFIG.learning.lanes)
     begins_anew = [all(torch.equal(state[name], begin[name]) for name in begin) for state in before]
     assert begins_anew == [True, False, True, False]
 
 
-def test_lanes_of_a_cluster_forget_when_the_task_was_lost(fake: FakeRay, tmp_path: Path) -> None:
+def test_all_lanes_of_a_cluster_restart(fake: FakeRay, tmp_path: Path) -> None:
     trainer = start(CONFIG, tmp_path / "run", on_pools(1, 0))
     begin = trainer.agent.initial_state(CONFIG.learning.lanes)
 
     def begins_anew() -> bool:
-        state = trainer.source.unroll(None).state
+        state = trainer.source.unroll().state
         return all(torch.equal(state[name], begin[name]) for name in begin)
 
     before = [begins_anew() for _ in range(2)]
-    trainer.source.forget()
+    trainer.source.restart()
     assert before + [begins_anew() for _ in range(2)] == [True, False, True, False]
 
 
 def test_pools_and_incarnations_have_random_numbers_of_their_own() -> None:
     def acted(pool: int, incarnation: int) -> bytes:
-        order = Order(Ticket(pool, incarnation, 0), 0, None)
+        order = Order(Ticket(pool, incarnation, 0), 0)
         return Pool(CONFIG, pool, incarnation, 1).unroll(order, None, None).unroll["action"].tobytes()
 
     everybody = [acted(pool, incarnation) for pool in range(2) for incarnation in range(3)]
@@ -226,7 +227,7 @@ def test_pools_and_incarnations_have_random_numbers_of_their_own() -> None:
 
 def test_a_cluster_run_goes_on_from_its_checkpoint(fake: FakeRay, tmp_path: Path) -> None:
     trainer = start(CONFIG, tmp_path / "run", on_pools(2, 1))
-    trainer.source.unroll(None)
+    trainer.source.unroll()
     fake.actors[0].dead = True
     trainer.run(Limits(frames=6 * FRAMES_PER_ROUND))
     assert trainer.folder.read_status()["state"] == "finished"
@@ -267,8 +268,9 @@ def test_an_unroll_survives_the_journey_in_a_few_kilobytes(tmp_path: Path) -> No
     back = unpack(arrays).tensors()
     assert all(torch.equal(tensor, back[name]) for name, tensor in unroll.tensors().items())
     assert all(tensor.dtype == back[name].dtype for name, tensor in unroll.tensors().items())
-    # 9 frames of ids, firsts and 4 times; 8 of actions, log probabilities, rewards, ends; 2 x 16 units.
-    assert sum(array.nbytes for array in arrays.values()) == 32 * (9 * (4 + 1 + 8) + 8 * (1 + 4 + 4 + 1) + 2 * 16 * 4)
+    # 9 frames of ids, firsts and 4 times; 8 of actions, log probabilities, rewards, ends, 2 intervals; 2 x 16 units.
+    lane = 9 * (4 + 1 + 4 * 2) + 8 * (1 + 4 + 4 + 1 + 2 * 2) + 2 * 16 * 4
+    assert sum(array.nbytes for array in arrays.values()) == 32 * lane
     assert unroll_bytes(trainer) == sum(array.nbytes for array in arrays.values())
 
 

@@ -149,7 +149,7 @@ def test_the_learner_reproduces_what_the_actor_did(controller: str) -> None:
         unroll = actor.unroll()
         log_prob, state = learner_log_prob(actor, unroll)
         torch.testing.assert_close(log_prob, unroll.log_prob, rtol=1e-5, atol=1e-6)
-        for name, tensor in actor.state.items():
+        for name, tensor in actor.subject.state.items():
             torch.testing.assert_close(state[name], tensor, rtol=1e-5, atol=1e-6)
         resets_inside += int(unroll.first[1:-1].sum())
         resets_at_border += int(unroll.first[-1].sum())

@@ -347,9 +347,14 @@ def test_a_limit_that_makes_no_sense_is_named(limits: dict[str, Any], message: s
 
 @pytest.mark.parametrize(
     ("text", "message"),
-    [("[]", "JSON object"), ("{", "config.json: "), ('{"laerning": {}}', "RunConfig has no setting laerning"),
-     ('{"format": 2, "learning": {"lanes": "many"}}', "lanes is 'many'; it must be a whole number"), ('{"learning": {"lane": 3}}', "has no setting lane")],
-)  # fmt: skip
+    [
+        ("[]", "JSON object"),
+        ("{", "config.json: "),
+        ('{"laerning": {}}', "RunConfig has no setting laerning"),
+        ('{"format": 2, "learning": {"lanes": "many"}}', "lanes is 'many'; it must be a whole number"),
+        ('{"learning": {"lane": 3}}', "has no setting lane"),
+    ],
+)
 def test_a_damaged_config_is_named(tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "config.json").write_text(text)
     with pytest.raises(ValueError, match=message) as error:

@@ -233,7 +233,8 @@ def test_with_an_lstd_critic() -> None:
         units = {name: torch.stack([o.units[name] for o in outputs]) for name in outputs[0].units}
         f = basis.functions(units)
         values = f @ solved["w"] if solved else torch.zeros(f.shape[:2], dtype=f.dtype)
-        left, right = solved.get("left", 0.0) * memory, solved.get("right", 0.0) * memory
+        nothing = torch.zeros((), dtype=f.dtype)
+        left, right = (solved.get(name, nothing) * memory for name in ("left", "right"))
         T = len(batch.action)
         for b in range(batch.lanes):
             for t in range(0, T, EVERY):

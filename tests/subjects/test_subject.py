@@ -43,7 +43,7 @@ def test_an_agent_decides_by_what_it_sees_and_remembers(controller: str) -> None
     ends = torch.stack([moment.frame.episode_end for moment in moments])
     assert ends.any()
     first = torch.cat([torch.ones(1, LANES, dtype=torch.bool), ends[:-1]])
-    drive = subject.eye.look(ids.flatten()).unflatten(0, ids.shape)
+    drive = subject.cache.look(ids.flatten()).unflatten(0, ids.shape)
     output, state = subject.agent.unroll(drive, first, subject.agent.initial_state(LANES))
     for t, moment in enumerate(moments):
         decision = moment.decision
@@ -73,10 +73,10 @@ def test_gaze_and_state_may_be_changed_between_two_frames_lane_by_lane() -> None
     assert changed.observation[lane] % gazes == subject.laboratory.lattice.index(0, 0)
 
 
-def test_forgetting_puts_every_lane_at_the_beginning_of_an_episode() -> None:
+def test_restarting_puts_every_lane_at_the_beginning_of_an_episode() -> None:
     subject = seated("lstm")
     next(frames(subject.laboratory, subject))
     beginning = subject.agent.initial_state(LANES)
     assert any(not torch.equal(subject.state[name], beginning[name]) for name in beginning)
-    subject.forget()
+    subject.restart()
     assert all(torch.equal(subject.state[name], beginning[name]) for name in beginning)

@@ -92,8 +92,10 @@ def pooled(folder: Path, pools: int, ahead: int, config: RunConfig = CONFIG) -> 
     return trainer, trainer.source
 
 
-EVERY_FRAME = replace(CONFIG, learning=replace(CONFIG.learning, dedup=False))
-EVERY_THIRD = replace(CONFIG, learning=replace(CONFIG.learning, vision_every=3))
+def seldom_vision(every: int) -> RunConfig:
+    """The small run with this many updates between two of vision."""
+    optimiser = replace(CONFIG.learning.optimiser, vision_every=every)
+    return replace(CONFIG, learning=replace(CONFIG.learning, optimiser=optimiser))
 
 
 def assert_same_losses(mine: list[dict[str, Any]], theirs: list[dict[str, Any]], exactly: bool) -> None:

@@ -14,6 +14,7 @@ import pytest
 from small_experiment import SMALL, toml, write_experiment
 from small_run import CONFIG, FRAMES_PER_ROUND
 
+from gnomon.config import Schedule
 from gnomon.learn.checkpoint import newest_checkpoint
 from gnomon.records.runs import RunFolder
 from gnomon.sweep.experiment import read_experiment
@@ -43,7 +44,7 @@ def test_a_run_has_the_shared_settings_unless_it_has_its_own(tmp_path: Path) -> 
     path = tmp_path / "two.toml"
     path.write_text(
         """
-        learning.frames = 500
+        learning.schedule.frames = 500
         learning.batch = 7
         units = 64
         [[run]]
@@ -54,7 +55,7 @@ def test_a_run_has_the_shared_settings_unless_it_has_its_own(tmp_path: Path) -> 
         controller = "gru"
         units = 32
         learning.batch = 9
-        learning.clip_norm = 3
+        learning.optimiser.clip_norm = 3
         """
     )
     trainings = read_experiment(path)
@@ -63,8 +64,8 @@ def test_a_run_has_the_shared_settings_unless_it_has_its_own(tmp_path: Path) -> 
     agents = [(training.config.agent.controller, training.config.agent.units) for training in trainings]
     assert agents == [("lstm", 64), ("lstm", 64), ("gru", 32)]
     assert [training.config.learning.batch for training in trainings] == [7, 7, 9]
-    assert [training.config.learning.frames for training in trainings] == [500, 500, 500]
-    assert isinstance(trainings[2].config.learning.clip_norm, float)
+    assert [training.config.learning.schedule.frames for training in trainings] == [500, 500, 500]
+    assert isinstance(trainings[2].config.learning.optimiser.clip_norm, float)
 
 
 RUN = '[[run]]\nname = "x"\n'
@@ -73,7 +74,7 @@ RUN = '[[run]]\nname = "x"\n'
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("learning.frames = \n" + RUN, " is not TOML: Invalid value (at line 1"),
+        ("learning.schedule.frames = \n" + RUN, " is not TOML: Invalid value (at line 1"),
         ("", " lists no trainings; each begins with a line [[run]]"),
         ('run = "x"', " lists no trainings"),
         ('name = "y"\n' + RUN, ": name is set above the first [[run]]"),
@@ -85,12 +86,19 @@ RUN = '[[run]]\nname = "x"\n'
         (RUN + "seeds = [true]", ", run 'x': seeds is [True]; it must be a list"),
         (RUN + "seeds = []", ", run 'x': seeds is []; it must be a list"),
         (RUN + "seed = 1", ", run 'x': unknown setting 'seed'; did you mean seeds?"),
-        (RUN + "learning.horizn = 10", ", run 'x': unknown setting 'learning.horizn'; did you mean learning.horizon?"),
+        (
+            RUN + "learning.loss.horizn = 10",
+            ", run 'x': unknown setting 'learning.loss.horizn'; did you mean learning.loss.horizon?",
+        ),
+        (
+            RUN + "learning.horizon = 10",
+            ", run 'x': unknown setting 'learning.horizon'; did you mean learning.loss.horizon?",
+        ),
         (
             RUN + "optics.q = 1",
             ", run 'x': unknown setting 'optics.q'; choose optics.retina, optics.field_of_view, optics.g",
         ),
-        (RUN + "horizon = 10", ", run 'x': unknown setting 'horizon'; did you mean learning.horizon?"),
+        (RUN + "horizon = 10", ", run 'x': unknown setting 'horizon'; did you mean learning.loss.horizon?"),
         (RUN + "zzz = 1", ", run 'x': unknown setting 'zzz'; choose preset, task_name, seeds, controller, units, feat"),
         ("learning = 3\n" + RUN, ", run 'x': unknown setting 'learning'; "),
         (RUN + "task.durations = [10, 20]", ", run 'x': unknown setting 'task.durations'"),
@@ -102,13 +110,22 @@ RUN = '[[run]]\nname = "x"\n'
         (RUN + 'units = "32"', ", run 'x': units is '32'; it must be a whole number"),
         (RUN + "units = 32.0", ", run 'x': units is 32.0; it must be a whole number"),
         (RUN + "learning.batch = true", ", run 'x': learning.batch is True; it must be a whole number"),
-        (RUN + "learning.discount = [0.9]", ", run 'x': learning.discount is [0.9]; it must be a number"),
-        (RUN + "learning.discount = 1.5", ", run 'x': discount is 1.5; it must lie between 0 and 1"),
-        (RUN + "learning.dedup = 1", ", run 'x': learning.dedup is 1; it must be true or false"),
-        (RUN + "learning.horizon = 1.5", ", run 'x': learning.horizon is 1.5; it must be a whole number"),
         (
-            RUN + "learning.adam_betas = [0.9]",
-            ", run 'x': learning.adam_betas is [0.9]; it must be a list (2, each a n",
+            RUN + "learning.loss.discount = [0.9]",
+            ", run 'x': learning.loss.discount is (0.9,); it must be a number",
+        ),
+        (RUN + "learning.loss.discount = 1.5", ", run 'x': discount is 1.5; it must lie between 0 and 1"),
+        (
+            RUN + "learning.aids.lstd_critic.privileged = 1",
+            ", run 'x': learning.aids.lstd_critic.privileged is 1; it must be true or false",
+        ),
+        (
+            RUN + "learning.loss.horizon = 1.5",
+            ", run 'x': learning.loss.horizon is 1.5; it must be a whole number",
+        ),
+        (
+            RUN + "learning.optimiser.betas = [0.9]",
+            ", run 'x': learning.optimiser.betas is (0.9,); it must be a list (2, each a n",
         ),
         (RUN + "task.intervals = 50", ", run 'x': task.intervals is 50; it must be a list (each a whole number)"),
         (RUN + "task.intervals = [50, 10]", ", run 'x': intervals is (50, 10); intervals must be ascending"),
@@ -129,13 +146,15 @@ def test_the_papers_agents_have_equal_budgets() -> None:
         "frozen_lstm-0", "lstm32-0", "lstm256-0", "feedforward64-0", "feedforward512-0",
         "lstm_10step-0", "feedforward_10step-0",
     ]  # fmt: skip
-    budgets = {(config.agent.controller == "feedforward", config.learning.frames) for config in trainings.values()}
+    budgets = {
+        (config.agent.controller == "feedforward", config.learning.schedule.frames) for config in trainings.values()
+    }
     assert len(budgets) == 2  # one for agents with a memory, one for those without
     for name, config in trainings.items():
         controller, units, horizon = re.fullmatch(r"([a-z_]*[a-z])(\d*)(_10step)?-\d", name).groups()  # type: ignore
         assert config.agent.controller == controller
         assert config.agent.units == int(units or 128)
-        assert config.learning.horizon == (10 if horizon else None)
+        assert config.learning.loss.horizon == (10 if horizon else 0)
 
 
 def test_the_example_of_the_manual_is_an_experiment(tmp_path: Path) -> None:
@@ -144,9 +163,9 @@ def test_the_example_of_the_manual_is_an_experiment(tmp_path: Path) -> None:
     path.write_text(example)
     trainings = {training.name: training.config for training in read_experiment(path)}
     assert list(trainings) == ["lstm-0", "lstm-1", "large-0", "ten_step-0"]
-    assert {config.learning.frames for config in trainings.values()} == {20_000_000}
+    assert {config.learning.schedule.frames for config in trainings.values()} == {20_000_000}
     assert trainings["large-0"].agent.units == 256
-    assert trainings["ten_step-0"].learning.horizon == 10
+    assert trainings["ten_step-0"].learning.loss.horizon == 10
 
 
 # Sweeping.
@@ -233,13 +252,13 @@ def test_all_are_asked_to_stop_once_and_nothing_is_started(fakes: Sweeper) -> No
 
 def test_other_settings_under_the_same_name_are_refused(tmp_path: Path) -> None:
     RunFolder(tmp_path / "runs" / "a-3").create(
-        replace(CONFIG, learning=replace(CONFIG.learning, frames=1280)).to_json()
+        replace(CONFIG, learning=replace(CONFIG.learning, schedule=Schedule(frames=1280))).to_json()
     )
     (job,) = small_sweep(tmp_path, 5, {"name": "a"}).jobs
     assert job.state == "waiting"
     with pytest.raises(ValueError, match=r"a-3 was begun with units = 16, and now it is 32; sweep into another folder"):
         small_sweep(tmp_path, 5, {"name": "new"}, {"name": "a", "units": 32})
-    with pytest.raises(ValueError, match=r"a-3 was begun with learning\.frames = 1280, and now it is 1536"):
+    with pytest.raises(ValueError, match=r"a-3 was begun with learning\.schedule\.frames = 1280, and now it is 1536"):
         small_sweep(tmp_path, 6, {"name": "a"})
     with pytest.raises(ValueError, match=r"a-3 was begun with optics\.retina = \(8, 8\), and now it is \(9, 9\)"):
         small_sweep(tmp_path, 5, {"name": "a", "optics.retina": [9, 9]})

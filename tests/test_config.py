@@ -1,0 +1,301 @@
+"""Configs: what is saved comes back, old ones keep their meaning, and what is wrong is said in one line."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gnomon.agent.controllers import CONTROLLERS
+from gnomon.config import LearningConfig, RunConfig, read_config
+from gnomon.declared import as_declared
+from gnomon.lab.optics import OpticsConfig
+from gnomon.lab.tasks import PAPER, TASKS
+from gnomon.learn.aids import AIDS, Aids
+from gnomon.presets import PRESETS, preset
+from gnomon.published.agents import SHIPPED
+
+PUBLISHED = sorted(path.parent.name for path in SHIPPED.glob("*/config.json"))
+
+
+# Saving and reading.
+
+
+@pytest.mark.parametrize("name", PRESETS)
+@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("controller", CONTROLLERS)
+def test_every_preset_survives_json(name: str, task: str, controller: str) -> None:
+    config = preset(name, task, controller)
+    text = config.to_json()
+    assert json.loads(text)["format"] == 2
+    assert RunConfig.from_json(text) == config
+
+
+def test_settings_that_are_not_named_keep_their_defaults() -> None:
+    assert RunConfig.from_json('{"format": 2}') == RunConfig()
+    some = RunConfig.from_json('{"format": 2, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
+    assert (some.learning.lanes, some.learning.loss.discount, some.seed) == (7, 1.0, 5)
+    assert (some.learning.batch, some.learning.loss.entropy_cost) == (32, 0.01)
+
+
+def test_the_default_of_learning_is_the_paper() -> None:
+    assert {name: value for name, value in asdict(LearningConfig()).items() if name != "aids"} == {
+        "lanes": 200,
+        "unroll": 100,
+        "batch": 32,
+        "optimiser": {
+            "learning_rate": 1e-5,
+            "vision_learning_rate": 1e-5,
+            "betas": (0.9, 0.999),
+            "epsilon": 1e-4,
+            "clip_norm": 40.0,
+            "vision_every": 1,
+        },
+        "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.01, "horizon": 0},
+        "schedule": {
+            "frames": 3_200_000_000,
+            "anneal_from": 0.0,
+            "anneal_until": 1.0,
+            "final_learning_rate": 1.0,
+            "final_entropy": 1.0,
+        },
+        "device": "cpu",
+    }
+    assert LearningConfig().aids.use == ()
+    assert PRESETS["paper"].learning == LearningConfig()
+
+
+# The first format.
+
+# Learning of the published agents, as their configs of the first format have it.
+LSTM = {
+    "lanes": 512,
+    "unroll": 100,
+    "batch": 128,
+    "optimiser": {
+        "learning_rate": 1e-3,
+        "vision_learning_rate": 1e-4,
+        "betas": (0.9, 0.95),
+        "epsilon": 1e-4,
+        "clip_norm": 1000.0,
+        "vision_every": 1,
+    },
+    "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.003, "horizon": 0},
+    "schedule": {
+        "frames": 60_000_000,
+        "anneal_from": 0.5,
+        "anneal_until": 0.94,
+        "final_learning_rate": 0.0005,
+        "final_entropy": 1.0,
+    },
+    "aids": {
+        "chrono": {"span": 200.0},
+        "initial_state": {"rate": 0.1},
+        "success_annealing": {
+            "final_learning_rate": 0.1,
+            "mastery": 0.85,
+            "polish_frames": 8_000_000,
+            "final_entropy_cost": 0.0002,
+        },
+        "vision_freeze": {"frames": 2_000_000},
+        "reward_shaping": {"width": 20.0, "final_width": 8.0, "repay_discount": False},
+        "lstd_critic": {"memory": 0.95, "privileged": False, "until": 0.75},
+        "kl_limit": {"nats": 3e-3},
+        "rollback": {"below": 0.5},
+    },
+    "device": "cpu",
+}
+FEEDFORWARD = {
+    "lanes": 512,
+    "unroll": 100,
+    "batch": 32,
+    "optimiser": {
+        "learning_rate": 1e-3,
+        "vision_learning_rate": 1e-4,
+        "betas": (0.9, 0.999),
+        "epsilon": 1e-4,
+        "clip_norm": 40.0,
+        "vision_every": 64,
+    },
+    "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.003, "horizon": 0},
+    "schedule": {
+        "frames": 80_000_000,
+        "anneal_from": 0.5,
+        "anneal_until": 0.94,
+        "final_learning_rate": 0.05,
+        "final_entropy": 1.0,
+    },
+    "aids": {
+        "whitened_inputs": {"smallest": 0.05},
+        "initial_state": {"rate": 0.1},
+        "success_annealing": {
+            "final_learning_rate": 1.0,
+            "mastery": 0.42,
+            "polish_frames": 30_000_000,
+            "final_entropy_cost": 0.00003,
+        },
+        "vision_freeze": {"frames": 300_000},
+        "reward_shaping": {"width": 50.0, "final_width": 15.0, "repay_discount": True},
+        "lstd_critic": {"memory": 0.98, "privileged": True, "until": 0.3},
+        "kl_limit": {"nats": 5e-3},
+        "rollback": {"below": 0.6},
+    },
+    "device": "cpu",
+}
+AGENTS: dict[str, tuple[dict[str, Any], dict[str, Any], OpticsConfig]] = {
+    "lstm-0": (
+        {"controller": "lstm", "units": 128, "features": 256, "value_units": 0},
+        LSTM,
+        OpticsConfig(retina=(32, 32), field_of_view=63.4, gaze_step=60, gaze_limit=20.0),
+    ),
+    "feedforward-0": (
+        {"controller": "feedforward", "units": 128, "features": 256, "value_units": 0},
+        FEEDFORWARD,
+        OpticsConfig(retina=(32, 32), field_of_view=90.0, gaze_step=5, gaze_limit=36.0),
+    ),
+}
+
+
+def in_use(aids: Aids) -> dict[str, dict[str, Any]]:
+    """The aids that are on, with their settings."""
+    return {name: asdict(getattr(aids, name)) for name in aids.use}
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_published_agents_keep_every_setting(name: str) -> None:
+    config = read_config(SHIPPED / name / "config.json")
+    agent, learning, optics = AGENTS[name]
+    assert asdict(config.agent) == agent
+    assert {**asdict(config.learning), "aids": in_use(config.learning.aids)} == learning
+    assert (config.task, config.optics, config.seed) == (PAPER, optics, 0)
+    assert config == preset("laptop", controller=agent["controller"])  # the laptop preset is how they were trained
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_every_published_agent_is_the_one_that_was_saved(name: str) -> None:
+    path = SHIPPED / name / "config.json"
+    config, saved = read_config(path), json.loads(path.read_text())
+    assert (config.agent.controller, config.agent.units) == (saved["agent"]["controller"], saved["agent"]["units"])
+    assert config.agent.features == saved["agent"]["features"]
+    assert json.loads(json.dumps(asdict(config.optics))) == saved["optics"]
+    assert json.loads(json.dumps({"name": config.task.name, **asdict(config.task)})) == saved["task"]
+    assert (config.learning.loss.horizon or None) == saved["learning"]["horizon"]
+    assert RunConfig.from_json(config.to_json()) == config
+
+
+def first_format(**learning: Any) -> LearningConfig:
+    return RunConfig.from_json(json.dumps({"learning": learning})).learning
+
+
+# What switched each aid off in the first format.
+OFF: dict[str, dict[str, Any]] = {
+    "initial_state": {"settling": None},
+    "success_annealing": {"mastery": 1.5, "careful_learning_rate": 1.0},
+    "vision_freeze": {"vision_frames": 60_000_000},
+    "reward_shaping": {"grading": None},
+    "lstd_critic": {"critic_memory": None},
+    "kl_limit": {"trust": None},
+    "rollback": {"lost": None},
+}
+
+
+@pytest.mark.parametrize("aid", OFF)
+def test_what_was_off_in_the_first_format_is_off(aid: str) -> None:
+    assert set(first_format().aids.use) == set(OFF)
+    assert set(first_format(**OFF[aid]).aids.use) == set(OFF) - {aid}
+
+
+def test_what_no_longer_exists_is_left_out() -> None:
+    assert first_format(dedup=False, stagger=False, rewards_per_batch=3.0) == first_format()
+
+
+def test_the_other_meanings_of_the_first_format() -> None:
+    assert first_format(whiten=True).aids.use[0] == "whitened_inputs"
+    assert RunConfig.from_json('{"agent": {"memory_span": 50}}').learning.aids.chrono.span == 50
+    assert first_format(horizon=10).loss.horizon == 10
+    constant = first_format(final_learning_rate=1.0).schedule
+    assert constant.final_learning_rate == 1.0
+    assert first_format(final_grading=None).aids.reward_shaping.final_width == 20.0
+    assert first_format(value_until=None).aids.lstd_critic.until > 1  # the value loss shapes the controller all along
+    careful = first_format(final_entropy_cost=None).aids.success_annealing
+    assert careful.final_learning_rate == 0.1
+    assert careful.mastery > 1  # no polishing
+
+
+# Mistakes.
+
+WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"learning": {"lanes": "many"}}, f"lanes is 'many'; {WHOLE}"),
+        ({"learning": {"lanes": 1.5}}, f"lanes is 1.5; {WHOLE}"),
+        ({"learning": {"lanes": True}}, f"lanes is True; {WHOLE}"),
+        ({"learning": {"lanes": None}}, f"lanes is None; {WHOLE}"),
+        ({"learning": {"lanes": 0}}, "lanes is 0; it must be at least 1"),
+        ({"learning": {"loss": {"discount": "0.9"}}}, "discount is '0.9'; it must be a number"),
+        ({"learning": {"loss": {"entropy_cost": float("nan")}}}, "entropy_cost is nan; it must be at least 0"),
+        ({"learning": {"optimiser": {"betas": [0.9]}}}, "betas is (0.9,); it must be a list (2, each a number)"),
+        ({"learning": {"device": 0}}, "device is 0; it must be a text in quotes"),
+        ({"learning": {"aids": {"use": "chrono"}}}, "use is 'chrono'; it must be a list (each a text in quotes)"),
+        ({"learning": {"aids": {"use": ["crono"]}}}, f"unknown aid 'crono'; choose {', '.join(AIDS)}"),
+        ({"learning": {"aids": {"lstd_critic": {"privileged": 1}}}}, "privileged is 1; it must be true or false"),
+        # Whole numbers beyond 64 bits.
+        ({"seed": 2**63}, f"seed is {2**63}; it must fit into 64 bits"),
+        ({"learning": {"lanes": -(2**63) - 1}}, f"lanes is {-(2**63) - 1}; it must fit into 64 bits"),
+        ({"learning": {"loss": {"discount": 10**400}}}, f"discount is {10**400}; it must fit into 64 bits"),
+        ({"learning": {"optimiser": {"betas": [10**400, 0]}}}, f"betas is ({10**400}, 0); it must be a list (2, each"),
+        # Nothing where a table belongs.
+        ({"learning": None}, f"LearningConfig is None; {TABLE}"),
+        ({"learning": {"loss": None}}, f"Loss is None; {TABLE}"),
+        ({"learning": {"aids": None}}, f"Aids is None; {TABLE}"),
+        ({"learning": {"aids": {"kl_limit": None}}}, f"KLLimitSettings is None; {TABLE}"),
+        ({"optics": []}, f"OpticsConfig is []; {TABLE}"),
+        ({"agent": "lstm"}, f"AgentConfig is 'lstm'; {TABLE}"),
+        ({"task": None}, "task is None; it must be an object with a name"),
+        # Unknown names.
+        ({"laerning": {}}, "RunConfig has no setting laerning; it has agent, learning, optics, seed, task"),
+        ({"learning": {"frames": 5}}, "LearningConfig has no setting frames; it has aids, batch, "),
+        ({"learning": {"aids": {"chrono": {"x": 5}}}}, "ChronoSettings has no setting x; it has span"),
+        ({"task": {"name": "bisect"}}, f"unknown task 'bisect'; choose {', '.join(TASKS)}"),
+        ({"task": {"name": []}}, "unknown task []; choose "),
+        # Unknown formats.
+        ({"format": 3}, "format is 3; this version of gnomon reads 1 and 2"),
+        ({"format": "2"}, "format is '2'; this version of gnomon reads 1 and 2"),
+        ({"format": None}, "format is None; this version of gnomon reads 1 and 2"),
+        # The first format.
+        ({"format": 1, "learning": None}, f"learning is None; {TABLE}"),
+        ({"format": 1, "agent": []}, f"agent is []; {TABLE}"),
+        ({"format": 1, "learning": {"lane": 3}}, "LearningConfig has no setting lane; it has adam_betas, "),
+        ({"format": 1, "learning": {"schedule": {}}}, "LearningConfig has no setting schedule; it has adam_betas, "),
+        ({"format": 1, "learning": {"lanes": "many"}}, f"lanes is 'many'; {WHOLE}"),
+        ({"format": 1, "learning": {"mastery": "high"}}, "mastery is 'high'; it must be a number"),
+        ({"format": 1, "learning": {"vision_frames": None}}, f"vision_frames is None; {WHOLE}"),
+        ({"format": 1, "learning": {"frames": "all"}}, f"frames is 'all'; {WHOLE}"),
+        ({"format": 1, "learning": {"whiten": "yes"}}, "whiten is 'yes'; it must be true or false"),
+    ],
+)
+def test_a_mistake_is_said_in_one_line(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(json.dumps({"format": 2, **settings}))
+    with pytest.raises(ValueError) as error:  # noqa: PT011 (the message is compared below)
+        read_config(path)
+    assert str(error.value).startswith(f"{path}: {said}")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "[" * 100_000])
+def test_what_is_no_config_is_said_to_be_so(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    with pytest.raises(ValueError, match=r"config\.json: \S"):
+        read_config(path)
+
+
+@pytest.mark.parametrize("value", [2**63 - 1, -(2**63)])
+def test_whole_numbers_of_64_bits_are_taken(value: int) -> None:
+    assert as_declared("x", int, value) == value
+    assert as_declared("x", float | None, value) == float(value)
