@@ -10,14 +10,17 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from gnomon.analysis.observer_fit import Comparison, ObserverFit, predict, profile
-from gnomon.analysis.performance import Production
-from gnomon.analysis.variants import Variants, variants
+from gnomon.analysis.observer_rivals import Rivals, rivals
+from gnomon.analysis.performance import Production, production
+from gnomon.analysis.variants import Variant, Variants
 from gnomon.report.figures.observer import (
     Prediction,
     draw_comparison,
     draw_observer_mean,
     draw_observer_sd,
     draw_profile,
+    draw_rival_bias,
+    draw_rivals,
 )
 from gnomon.report.figures.style import (
     styled,
@@ -85,6 +88,32 @@ def test_comparison_of_one(compared: Comparison) -> None:
     assert [text.get_text() for text in axes.texts] == ["best"]
 
 
+# Rivals
+
+
+@pytest.fixture(scope="module")
+def rival(trials: pl.DataFrame, compared: Comparison) -> Rivals:
+    return rivals(trials.filter(~pl.col("probe")), compared, n_bootstrap=20)
+
+
+def test_rivals_have_a_bar_each_and_say_what_does_not_fit(rival: Rivals) -> None:
+    axes = drawn(lambda axes: draw_rivals(axes, rival))
+    assert [label.get_text() for label in axes.get_yticklabels()] == [model.name for model in rival.models]
+    widths = [bar.get_width() for container in axes.containers for bar in container]  # pyright: ignore
+    assert widths == pytest.approx([model.aic - rival.models[0].aic for model in rival.models])
+    assert ["×" in text.get_text() for text in axes.texts] == [model.rejected for model in rival.models]
+
+
+def test_the_bias_of_the_subject_beside_that_of_its_models(rival: Rivals) -> None:
+    axes = drawn(lambda axes: draw_rival_bias(axes, rival))
+    labelled = {str(line.get_label()).split(" (")[0]: line for line in axes.lines}
+    for family in ("bayesian", "clock"):
+        model = rival.best(family)
+        line = labelled[model.name]
+        np.testing.assert_allclose(np.asarray(line.get_ydata()), model.predicted_mean - rival.sample_interval)
+    np.testing.assert_allclose([bar[1] for bar in bars_of(axes)], rival.bias)
+
+
 # Variants
 
 
@@ -92,8 +121,9 @@ def test_comparison_of_one(compared: Comparison) -> None:
 def several(trials: pl.DataFrame) -> Variants:
     usual = trials.filter(~pl.col("probe"))
     late = usual.with_columns(pl.col("production_interval") + 200)
-    silent = usual.with_columns(outcome=pl.lit("timeout"), production_interval=pl.lit(None, pl.Int32))
-    return variants({"lstm": usual, "gru": late, "rnn": usual, "frozen_lstm": silent}, n_bootstrap=5)
+    tables = {"lstm": usual, "gru": late, "rnn": usual}
+    agents = [Variant(name, table.height, production(table, n_bootstrap=5)) for name, table in tables.items()]
+    return Variants("ready_set_go", (*agents, Variant("frozen_lstm", usual.height, None)))
 
 
 def test_variants_have_a_panel_each_on_one_scale(several: Variants) -> None:

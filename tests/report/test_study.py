@@ -251,7 +251,7 @@ def test_numbers_on_the_page_are_the_results(done: tuple[Study, Stages, str]) ->
         low, high = result.production.line.slope_interval
         assert f"<td>{result.production.line.slope:.2f} ({low:.2f} to {high:.2f})</td>" in rows.replace("-0.00", "0.00")
         assert f"<td>{result.observer.w_m:.3f} (" in rows
-        decoder = result.population.aligned_to("set").decoder
+        decoder = result.population.decoder("set")
         assert f"<td>{decoder.absolute_error:.1f} ({decoder.chance_absolute_error:.1f})</td>" in rows
     shares = [100 * found.findings[name].share_within for name in ("lstm-0", "lstm-1")]
     assert f"{np.mean(shares):.0f} ± {np.std(shares, ddof=1):.0f}\N{NO-BREAK SPACE}%" in html

@@ -1,7 +1,12 @@
 """Units: how a population moves through a trial, and how well elapsed time can be read from it.
 
-The picture is a principal component analysis of trial averages, aligned to Ready and to Set, one trajectory per sample
-interval. Its numeric companion is a linear decoder of elapsed time from single trials, tested on trials it never saw.
+The picture is one principal component analysis of trial averages over whole trials, from Ready to the response, one
+trajectory per sample interval. `counter` turns what the paper says of its first component into numbers.
+
+Beside it stands a linear decoder of elapsed time from single trials, tested on trials it never saw. A decoder shows
+that the time is in the units. It does not show that the subject put it there to keep time, or that it reads it: any
+network with a memory drifts after a stimulus, and from 128 random units that drift is enough (a frozen LSTM reaches an
+R^2 of 0.99). So compare it with the same decoder of a network that has learned nothing, `decoder_baseline`.
 
 Only completed trials count: those answered after Set. A frame belongs to Ready from its onset until the frame before
 Set, and to Set from its onset until the frame before the response, so neither sees the next event. Times in frames.
@@ -15,12 +20,11 @@ import polars as pl
 import xarray as xr
 from numpy.typing import NDArray
 from sklearn.decomposition import PCA
-from sklearn.linear_model import RidgeCV
-from sklearn.model_selection import GroupKFold
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from gnomon.analysis.performance import PRODUCED, percentile_interval
+from gnomon.analysis.bootstrap import Estimate, difference_of, lane_index
+from gnomon.analysis.counter import Counter, counter
+from gnomon.analysis.decoder import FOLDS, Decoder, decode_elapsed
+from gnomon.analysis.performance import PRODUCED
 from gnomon.records.recordings import locate_trials
 
 EVENTS = ("ready", "set")
@@ -28,9 +32,6 @@ DEFAULT_UNITS = ("cell", "hidden", "memory")  # the first that was recorded: an 
 COMPONENTS = 3  # of a trajectory
 VARIANCES = 10  # explained variances that are kept
 UNDER_WAY = 0.5  # an average goes on while this share of its trials does
-FOLDS = 5
-PENALTIES = np.logspace(-2, 5, 15)  # ridge penalties tried; the units are standardised
-SHUFFLES = 20
 
 COLUMNS = (
     "lane", "episode", "trial", "sample_interval", "outcome", "start_frame", "ready_frame", "set_frame", "end_frame"
@@ -39,43 +40,11 @@ COLUMNS = (
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """The trial average of one sample interval on the principal components, from an event on."""
+    """The trial average of one sample interval on the principal components; Ready is frame 0, Set `sample_interval`."""
 
     sample_interval: int
     n_trials: int
     projection: NDArray[np.float64]  # [frame, component]; ends when fewer than half of the trials are under way
-
-
-@dataclass(frozen=True, eq=False)
-class Decoder:
-    """Ridge regression of the frames since an event on the units; every number is of held-out trials.
-
-    Chance is the same decoder taught and tested with times shuffled within each trial: it may know how long a trial is,
-    which a memory of the sample interval tells, but not when in the trial it is.
-    """
-
-    n_trials: int
-    n_frames: int
-    r2: float  # 1 - squared error / variance of elapsed time; nan if elapsed time does not vary
-    absolute_error: float  # frames, mean over frames
-    chance_r2: float  # mean over shuffles
-    chance_r2_interval: tuple[float, float]  # 95 % of the shuffles
-    chance_absolute_error: float  # frames, mean over shuffles
-    elapsed: NDArray[np.int64]  # [E] frames since the event
-    n_at_elapsed: NDArray[np.int64]  # [E] trials still under way
-    decoded_mean: NDArray[np.float64]  # [E] frames
-    decoded_sd: NDArray[np.float64]  # [E] frames, divided by n
-    absolute_error_at_elapsed: NDArray[np.float64]  # [E] frames
-
-
-@dataclass(frozen=True, eq=False)
-class Alignment:
-    """What the units do from an event on, on principal components of that part of the trials."""
-
-    event: str  # "ready" or "set", at frame 0
-    explained_variance: NDArray[np.float64]  # [up to 10] share of the trial averages' variance, per component
-    trajectories: tuple[Trajectory, ...]  # shortest sample interval first
-    decoder: Decoder
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,20 +55,33 @@ class Population:
     units: str  # which array: "cell", "hidden", ...
     n_units: int
     trials: NDArray[np.int64]  # [N, 3] lane, episode and trial of the trials used
-    alignments: tuple[Alignment, ...]
+    explained_variance: NDArray[np.float64]  # [up to 10] share of the trial averages' variance, per component
+    trajectories: tuple[Trajectory, ...]  # from Ready to the response, shortest sample interval first
+    counter: Counter  # the first component
+    decoders: tuple[Decoder, ...]  # of the time since Ready, and since Set
 
-    def aligned_to(self, event: str) -> Alignment:
-        """The alignment to "ready" or "set"."""
-        for alignment in self.alignments:
-            if alignment.event == event:
-                return alignment
-        raise ValueError(f"unknown event {event!r}; units are aligned to {', '.join(EVENTS)}")
+    def decoder(self, event: str) -> Decoder:
+        """The decoder of the time since "ready" or "set"."""
+        for decoder in self.decoders:
+            if decoder.event == event:
+                return decoder
+        raise ValueError(f"unknown event {event!r}; choose {', '.join(EVENTS)}")
+
+
+@dataclass(frozen=True)
+class DecoderBaseline:
+    """A decoder beside the same decoder of a network that has not learned."""
+
+    event: str
+    r2: float
+    baseline_r2: float
+    difference: Estimate  # R^2 less that of the baseline
 
 
 def population(recording: xr.Dataset, trials: pl.DataFrame, units: str | None = None, seed: int = 0) -> Population:
-    """Trajectories and decoders of the recorded units, by default those the paper looks at; see `DEFAULT_UNITS`.
+    """Trajectories, counter and decoders of the recorded units, by default those the paper looks at; `DEFAULT_UNITS`.
 
-    `trials` is the table of the same evaluation. `seed` is that of the shuffles.
+    `trials` is the table of the same evaluation. `seed` is that of the shuffles and resamples.
     """
     name = units or default_units(recording)
     if f"units_{name}" not in recording:
@@ -112,18 +94,43 @@ def population(recording: xr.Dataset, trials: pl.DataFrame, units: str | None = 
             f"the recording holds {used.height} completed trials; at least {FOLDS} are needed, one per fold"
         )
     activity = recording[f"units_{name}"].values  # [lane, frame, unit]
-    sample_interval = used["sample_interval"].to_numpy()
-    alignments = []
-    for event, end in zip(EVENTS, ("set_frame", "end_frame"), strict=True):
-        epochs = cut_out(activity, used, f"{event}_frame", end)
-        explained_variance, trajectories = principal_trajectories(epochs, sample_interval)
-        alignments.append(Alignment(event, explained_variance, trajectories, decode_elapsed(epochs, seed)))
+    sample_interval, lane = used["sample_interval"].to_numpy(), lane_index(used["lane"])[0]
+    whole = cut_out(activity, used, "ready_frame", "end_frame")
+    components = principal_components(whole, sample_interval)
+    first = [components.project(epoch)[:, 0] for epoch in whole]
+    ends = zip(EVENTS, ("set_frame", "end_frame"), strict=True)
     return Population(
         task=str(recording.attrs["task"]),
         units=name,
         n_units=activity.shape[-1],
         trials=used.select(pl.col("lane", "episode", "trial").cast(pl.Int64)).to_numpy(),
-        alignments=tuple(alignments),
+        explained_variance=components.explained_variance,
+        trajectories=components.trajectories,
+        counter=counter(first, sample_interval, lane, seed=seed),
+        decoders=tuple(
+            decode_elapsed(event, cut_out(activity, used, f"{event}_frame", end), lane, seed) for event, end in ends
+        ),
+    )
+
+
+def decoder_baseline(trained: Population, untrained: Population) -> tuple[DecoderBaseline, ...]:
+    """How much more of elapsed time is in the units than in those of a network that has not learned, per event.
+
+    `untrained` is best a recording of an untrained network that is shown the frames which the trained one saw, so that
+    both have the same trials; a frozen network that has learned to respond will do. The interval of the difference
+    joins those of both R^2 (square and add).
+    """
+    return tuple(
+        DecoderBaseline(
+            event,
+            trained.decoder(event).r2,
+            untrained.decoder(event).r2,
+            difference_of(
+                Estimate(trained.decoder(event).r2, trained.decoder(event).r2_interval),
+                Estimate(untrained.decoder(event).r2, untrained.decoder(event).r2_interval),
+            ),
+        )
+        for event in EVENTS
     )
 
 
@@ -183,88 +190,38 @@ def trial_average(epochs: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
     return total / count.reshape(-1, *[1] * (total.ndim - 1))
 
 
-def principal_trajectories(
-    epochs: Sequence[NDArray[np.float64]], sample_interval: NDArray[np.integer]
-) -> tuple[NDArray[np.float64], tuple[Trajectory, ...]]:
-    """Explained variance [up to 10] and each sample interval's average on the components.
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Principal components of the trial averages, and these averages on them."""
 
-    epochs [frame, unit] and sample_interval have one entry per trial. The components are those of all averages
-    together, every frame of every average counting once. A component's sign is such that it grows with the time since
-    the event, which makes agents comparable.
+    mean: NDArray[np.float64]  # [unit]
+    directions: NDArray[np.float64]  # [unit, component]
+    explained_variance: NDArray[np.float64]  # [up to 10]
+    trajectories: tuple[Trajectory, ...]
+
+    def project(self, activity: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Activity [frame, unit] on the components: [frame, component]."""
+        return (activity - self.mean) @ self.directions
+
+
+def principal_components(epochs: Sequence[NDArray[np.float64]], sample_interval: NDArray[np.integer]) -> Components:
+    """The components of whole trials: epochs [frame, unit] from Ready to the response, one per trial.
+
+    All averages count together, every frame of every average once. A component's sign is such that it grows from Ready
+    to Set; what it does after Set is left to the data.
     """
     groups = {int(t_s): np.flatnonzero(sample_interval == t_s).tolist() for t_s in np.unique(sample_interval)}
-    averages = [trial_average([epochs[trial] for trial in group]) for group in groups.values()]
-    rows = np.concatenate(averages)  # [frames of all averages, unit]
+    averages = {t_s: trial_average([epochs[trial] for trial in group]) for t_s, group in groups.items()}
+    rows = np.concatenate(list(averages.values()))  # [frames of all averages, unit]
     if len(rows) < 2 or not np.ptp(rows, axis=0).any():
         raise ValueError(f"the {rows.shape[1]} units never change in {len(rows)} frames; there is nothing to analyse")
     pca = PCA(min(VARIANCES, *rows.shape), svd_solver="full").fit(rows)
-    projection = pca.transform(rows)[:, :COMPONENTS]
-    elapsed = np.concatenate([np.arange(len(average)) for average in averages])
-    projection *= np.where((elapsed - elapsed.mean()) @ projection < 0, -1.0, 1.0)
-    ends = np.cumsum([len(average) for average in averages])[:-1]
+    directions = np.asarray(pca.components_)[:COMPONENTS].T
+    before_set = np.concatenate([average[:t_s] for t_s, average in averages.items()])
+    elapsed = np.concatenate([np.arange(len(average[:t_s])) for t_s, average in averages.items()])
+    growth = (elapsed - elapsed.mean()) @ ((before_set - pca.mean_) @ directions)
+    directions = directions * np.where(growth < 0, -1.0, 1.0)
     trajectories = tuple(
-        Trajectory(t_s, len(group), path)
-        for (t_s, group), path in zip(groups.items(), np.split(projection, ends), strict=True)
+        Trajectory(t_s, len(groups[t_s]), (average - pca.mean_) @ directions) for t_s, average in averages.items()
     )
-    return pca.explained_variance_ratio_, trajectories
-
-
-# Elapsed time ---------------------------------------------------------------------------------------------
-
-
-def decode_elapsed(epochs: Sequence[NDArray[np.float64]], seed: int) -> Decoder:
-    """How well the frames since the event can be read from single trials, epochs of [frame, unit]."""
-    lasting = [epoch for epoch in epochs if len(epoch)]  # a response on Set's own frame leaves none
-    if len(lasting) < FOLDS:
-        raise ValueError(
-            f"{len(lasting)} trials last a frame beyond their event; at least {FOLDS} are needed, one per fold"
-        )
-    rng = np.random.default_rng(seed)
-    targets = np.concatenate([shuffled_times(len(epoch), rng) for epoch in lasting])  # [frames, 1 + shuffles]
-    trial = np.repeat(np.arange(len(lasting)), [len(epoch) for epoch in lasting])
-    decoded = held_out(np.concatenate(lasting), targets, trial)
-    error = np.abs(decoded - targets)
-    variance = np.var(targets[:, 0])
-    r2 = 1 - (error**2).mean(0) / variance if variance else np.full(1 + SHUFFLES, np.nan)
-    elapsed, place, count = np.unique(targets[:, 0], return_inverse=True, return_counts=True)
-
-    def mean_at_elapsed(values: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.bincount(place, values) / count
-
-    mean = mean_at_elapsed(decoded[:, 0])
-    return Decoder(
-        n_trials=len(lasting),
-        n_frames=len(targets),
-        r2=float(r2[0]),
-        absolute_error=float(error[:, 0].mean()),
-        chance_r2=float(r2[1:].mean()),
-        chance_r2_interval=percentile_interval(r2[1:]),
-        chance_absolute_error=float(error[:, 1:].mean()),
-        elapsed=elapsed.astype(np.int64),
-        n_at_elapsed=count.astype(np.int64),
-        decoded_mean=mean,
-        decoded_sd=np.sqrt(mean_at_elapsed((decoded[:, 0] - mean[place]) ** 2)),
-        absolute_error_at_elapsed=mean_at_elapsed(error[:, 0]),
-    )
-
-
-def shuffled_times(frames: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """A trial's times 0, 1, ... in order, and beside them shuffled: [frames, 1 + shuffles]."""
-    times = np.tile(np.arange(frames, dtype=np.float64)[:, None], (1, 1 + SHUFFLES))
-    times[:, 1:] = rng.permuted(times[:, 1:], axis=0)
-    return times
-
-
-def held_out(
-    activity: NDArray[np.float64], targets: NDArray[np.float64], trial: NDArray[np.int64]
-) -> NDArray[np.float64]:
-    """Each target [frames, n] decoded from activity [frames, unit] by a fit to other trials' frames.
-
-    Frames of one trial resemble each other, so a trial is never split between teaching and testing. The penalty is
-    chosen for each target within the teaching trials.
-    """
-    decoded = np.empty_like(targets)
-    for taught, tested in GroupKFold(FOLDS).split(activity, groups=trial):
-        ridge = make_pipeline(StandardScaler(), RidgeCV(PENALTIES, alpha_per_target=True))
-        decoded[tested] = ridge.fit(activity[taught], targets[taught]).predict(activity[tested])
-    return decoded
+    return Components(pca.mean_, directions, pca.explained_variance_ratio_, trajectories)

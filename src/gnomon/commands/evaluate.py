@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
+    from gnomon.analysis.bootstrap import Share
     from gnomon.analysis.performance import Production
     from gnomon.lab.tasks import Task
 
@@ -184,7 +185,7 @@ def print_choices(trials: pl.DataFrame, console: Console) -> None:
     console.print(f"correct, all trials           {(trials['outcome'] == 'correct').mean():.1%}")
 
 
-def print_production(result: Production, first: tuple[float, int], others: tuple[float, int], console: Console) -> None:
+def print_production(result: Production, first: Share, others: Share, console: Console) -> None:
     """Production per sample interval, and the numbers that sum it up.
 
     first, others: the share within tolerance and the number of an episode's first trials, and of all others. In the
@@ -203,11 +204,10 @@ def print_production(result: Production, first: tuple[float, int], others: tuple
         shares = (f"{share:.1%}" for share in (within, early, timeout))
         table.add_row(f"{interval}", f"{count}", number(mean), number(sd), number(bias, "+"), *shares)
     console.print(table)
-    share = float((result.share_within * result.n_trials).sum() / result.n_trials.sum())
-    console.print(f"within 8 frames, all trials   {share:.1%}")
-    for name, (within, count) in (("first trials of an episode", first), ("other trials", others)):
-        if count:
-            console.print(f"  {name:26}  {within:.1%} of {count}")
+    console.print(f"within 8 frames, all trials   {result.within.value:.1%}")
+    for name, share in (("first trials of an episode", first), ("other trials", others)):
+        if share.n_trials:
+            console.print(f"  {name:26}  {share.value:.1%} of {share.n_trials}")
     if math.isfinite(result.line.slope):
         low, high = result.line.slope_interval
         console.print(f"slope of mean production      {result.line.slope:.3f} (95 % bootstrap {low:.3f} to {high:.3f})")

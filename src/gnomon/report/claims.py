@@ -82,7 +82,7 @@ def between(family: Family, found: Sequence[Findings]) -> Claim:
 
 
 def beyond(family: Family, found: Sequence[Findings]) -> Claim:
-    values = [each.generalisation.extrapolated.slope for each in found if each.generalisation is not None]
+    values = [each.generalisation.above.slope for each in found if each.generalisation is not None]
     return generalises(family, "beyond", "reproduces intervals beyond the trained ones", values)
 
 
@@ -146,7 +146,7 @@ def observer(family: Family, found: Sequence[Findings]) -> Claim:
 def clock(family: Family, found: Sequence[Findings]) -> Claim:
     """Elapsed time in the units."""
     seen = [each.population for each in found if each.population is not None]
-    decoders = [[population.aligned_to(event).decoder for population in seen] for event in ("ready", "set")]
+    decoders = [[population.decoder(event) for population in seen] for event in ("ready", "set")]
     r2 = [[decoder.r2 for decoder in each] for each in decoders]
     chance = max((decoder.chance_r2_interval[1] for each in decoders for decoder in each), default=math.nan)
     weakest = [min(pair) for pair in zip(*r2, strict=True)]

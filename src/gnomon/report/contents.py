@@ -115,14 +115,14 @@ def family_words(study: Study, family: Family) -> str:
     if general:
         parts.append(
             f"On intervals never trained the slope is {over_seeds([g.interpolated.slope for g in general])} between "
-            f"the trained ones and {over_seeds([g.extrapolated.slope for g in general])} beyond them."
+            f"the trained ones and {over_seeds([g.above.slope for g in general])} beyond them."
         )
     spread = [each.scalar_variability for each in found if each.scalar_variability is not None]
     if spread and grows(spread):
         parts.append(f"Its spread grows with the interval, with an exponent c of {over_seeds([s.c for s in spread])}.")
     elif spread:
         parts.append("Its spread does not grow with the interval.")
-    seen = [each.population.aligned_to("ready").decoder.r2 for each in found if each.population is not None]
+    seen = [each.population.decoder("ready").r2 for each in found if each.population is not None]
     moved = [each.gaze.overall[0].share_moved for each in found if each.gaze is not None]
     if seen and moved:
         parts.append(

@@ -28,9 +28,14 @@ def units(study: Study, gallery: Gallery) -> Section:
             assert found.population is not None
             draw(axes, found.population, event)
             if key:
-                draw_interval_key(axes, [t.sample_interval for t in found.population.aligned_to(event).trajectories])
+                draw_interval_key(axes, [t.sample_interval for t in found.population.trajectories])
 
         return on
+
+    def plane(axes: Axes, found: Findings) -> None:
+        assert found.population is not None
+        draw_trajectories(axes, found.population)
+        draw_interval_key(axes, [t.sample_interval for t in found.population.trajectories])
 
     def panels(kind: str, draw: Callable[..., None], key: bool, alternative: str) -> tuple:
         return tuple(
@@ -52,7 +57,15 @@ def units(study: Study, gallery: Gallery) -> Section:
             "Ready and to Set.",
         ),
         Figure(
-            panels("trajectories", draw_trajectories, True, "Population trajectories"),
+            chief_panels(
+                study,
+                gallery,
+                "trajectories",
+                lambda f: f.population is not None,
+                plane,
+                "Population trajectories",
+                WITH_KEY,
+            ),
             "Trajectories of the population",
             "The same averages in the plane of the first two components, with the events marked.",
             "draws the first component over time; the plane is added here.",
@@ -69,16 +82,16 @@ def units(study: Study, gallery: Gallery) -> Section:
     for family in study.chiefs:
         seen = [each.population for each in study.of(family) if each.population is not None]
         if seen:
-            r2 = {event: [p.aligned_to(event).decoder.r2 for p in seen] for event in EVENTS}
-            first = [float(p.aligned_to("ready").explained_variance[0]) for p in seen]
+            r2 = {event: [p.decoder(event).r2 for p in seen] for event in EVENTS}
+            first = [float(p.explained_variance[0]) for p in seen]
             text.append(
                 f"{sentence(words(family.name))}: from its {seen[0].n_units} {seen[0].units} units, the time since "
                 f"Ready can be read with R² = {over_seeds(r2['ready'])}, that since Set with {over_seeds(r2['set'])}. "
-                f"Its first component holds {shares_over_seeds(first)} of the variance from Ready to Set."
+                f"Its first component holds {shares_over_seeds(first)} of the variance from Ready to the response."
             )
     for _, found in chief_rows(study):
         if found.population is not None:
-            decoders = [found.population.aligned_to(event).decoder for event in EVENTS]
+            decoders = [found.population.decoder(event) for event in EVENTS]
             cells = [
                 cell
                 for decoder in decoders

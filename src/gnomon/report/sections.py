@@ -256,12 +256,12 @@ def generalisation(study: Study, gallery: Gallery) -> Section:
                 f"{sentence(words(family.name))}: the slope of mean production is "
                 f"{over_seeds([r.trained.slope for r in results])} on trained intervals, "
                 f"{over_seeds([r.interpolated.slope for r in results])} between them and "
-                f"{over_seeds([r.extrapolated.slope for r in results])} outside."
+                f"{over_seeds([r.above.slope for r in results])} above the longest."
             )
     for _, found in chief_rows(study):
         result = found.generalisation
         if result is not None:
-            lines = (result.trained, result.interpolated, result.extrapolated)
+            lines = (result.trained, result.interpolated, result.above)
             rows.append((found.name, *(f"{number(each.slope)} ({within(each.slope_interval)})" for each in lines)))
-    table = Table("Slope of mean production (95 % bootstrap)", ("agent", "trained", "between", "outside"), tuple(rows))
+    table = Table("Slope of mean production (95 % bootstrap)", ("agent", "trained", "between", "above"), tuple(rows))
     return Section("3. Generalisation", (*text, *missing(study, "generalisation")), (figure,), (table,))

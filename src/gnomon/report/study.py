@@ -63,7 +63,7 @@ class Findings:
     def share_within(self) -> float:
         """Share of all judged trials that missed by less than the tolerance; 0 if Set was never answered."""
         found = self.production
-        return 0.0 if found is None else float((found.share_within * found.n_trials).sum() / found.n_trials.sum())
+        return 0.0 if found is None else found.within.value
 
 
 @dataclass(frozen=True, eq=False)
