@@ -37,7 +37,11 @@ class ClockSubject(ScriptedSubject):
         self._path, self._zero = snake(laboratory, max(laboratory.task.intervals) + SPARE)
         side = laboratory.lattice.side
         gazes = torch.arange(laboratory.lattice.count, device=laboratory.device)
-        apart = (gazes[:, None] % side - self._path % side).abs().maximum((gazes[:, None] // side - self._path // side).abs())
+        apart = (
+            (gazes[:, None] % side - self._path % side)
+            .abs()
+            .maximum((gazes[:, None] // side - self._path // side).abs())
+        )
         self._place = apart.argmin(1) - self._zero  # int64 [gazes]: of the nearest place of the path
         moves = torch.full((3, 3), 0, device=laboratory.device)  # [1 + up, 1 + right] -> action
         for action, (right, up) in enumerate(MOVES.values()):

@@ -332,4 +332,3 @@ def moved_gaze(lattice: GazeLattice, gaze: Tensor, right: Tensor, up: Tensor) ->
 def lanes_of(arms: Sequence[Arm]) -> int:
     """How many lanes a laboratory needs for these arms."""
     return sum(arm.lanes for arm in arms)
-
