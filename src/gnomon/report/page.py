@@ -1,6 +1,7 @@
 """One self-contained HTML page: sections of words, figures and tables, with every picture inside the file.
 
-The page knows nothing about timing; `gnomon.report.sections` says what is on it. It needs no script and no network.
+The page knows nothing about timing; `gnomon.report.contents` says what is on it. Sections are numbered in their order.
+It needs no script and no network.
 """
 
 import re
@@ -11,9 +12,10 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gnomon.records.runs import write_text
+from gnomon.report.captions import Caption
 
 LARGEST_DRAWING = 150_000  # bytes of SVG above which the PNG takes less room, and less of a phone's patience
-VERDICTS = ("reproduced", "partly", "not reproduced", "no data")  # cells with these words are coloured
+VERDICTS = ("reproduced", "contradicted", "not decided")  # cells with these words are coloured
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,7 @@ class Figure:
 
     images: tuple[Image, ...]
     title: str
-    reading: str  # how to read it
-    paper: str  # what the paper found
+    caption: Caption
 
 
 @dataclass(frozen=True)

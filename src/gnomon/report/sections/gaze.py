@@ -1,0 +1,83 @@
+"""Where the gaze goes while time passes."""
+
+from matplotlib.axes import Axes
+
+from gnomon.report.captions import caption_of
+from gnomon.report.figures.gaze import PHASE_LOOKS, draw_mean_paths, draw_movement, draw_single_paths
+from gnomon.report.figures.performance import words
+from gnomon.report.figures.units import draw_interval_key
+from gnomon.report.gallery import Gallery
+from gnomon.report.page import Figure, Image, Section, Table
+from gnomon.report.panels import SQUARE, WITH_KEY, family_panels, missing, rows_of
+from gnomon.report.wording import number, over_seeds, sentence, share, shares_over_seeds
+from gnomon.study.files import Study
+from gnomon.study.findings import Findings
+
+
+def section(study: Study, gallery: Gallery) -> Section:
+    def movement(axes: Axes, found: Findings) -> None:
+        assert found.gaze is not None
+        draw_movement(axes, found.gaze, "travelled")
+
+    def longest_alone(axes: Axes, found: Findings) -> None:
+        assert found.gaze is not None
+        draw_single_paths(axes, found.gaze, found.gaze.intervals[-1].sample_interval)
+
+    def has(found: Findings) -> bool:
+        return found.gaze is not None
+
+    seen = [found for _, found in rows_of(study) if found.gaze is not None]
+    figures = (
+        Figure(
+            tuple(mean_path(study, gallery, found) for found in seen),
+            "Mean gaze on the monitor, every seed", caption_of(draw_mean_paths),
+        ),
+        Figure(
+            family_panels(study, gallery, "single-paths", has, longest_alone, "Single trials' gaze paths", SQUARE),
+            "Single trials of the longest interval", caption_of(draw_single_paths),
+        ),
+        Figure(
+            family_panels(study, gallery, "movement", has, movement, "Distance travelled per frame"),
+            "How far the gaze travels per frame waited", caption_of(draw_movement),
+        ),
+    )  # fmt: skip
+    text = []
+    for family in study.compared:
+        moved = [each.gaze.overall[0] for each in study.of(family) if each.gaze is not None]
+        if moved:
+            text.append(
+                f"{sentence(words(family.name))}: between Ready and Set the gaze moves in "
+                f"{shares_over_seeds([m.share_moved for m in moved])} of the frames, "
+                f"{over_seeds([m.travelled for m in moved], 3)} monitor widths per frame. The mean path explains "
+                f"{shares_over_seeds([m.stereotypy for m in moved])} of where it is."
+            )
+    tables = (movement_table(seen),) if seen else ()
+    return Section("Gaze", (*text, *missing(study, "gaze")), figures if seen else (), tables)
+
+
+def mean_path(study: Study, gallery: Gallery, found: Findings) -> Image:
+    result = found.gaze
+    assert result is not None
+
+    def on(axes: Axes) -> None:
+        draw_mean_paths(axes, result)
+        draw_interval_key(axes, [each.sample_interval for each in result.intervals])
+
+    alternative = f"Mean gaze path on the monitor, {found.name}"
+    return gallery.panel(f"gaze-{found.name}", study.prints([found]), on, alternative, found.name, WITH_KEY)
+
+
+def movement_table(seen: list[Findings]) -> Table:
+    rows = []
+    for found in seen:
+        assert found.gaze is not None
+        for each in found.gaze.overall:
+            rows.append(
+                (
+                    found.name, PHASE_LOOKS[each.phase][0], number(each.travelled, 3), share(each.share_moved),
+                    number(each.spread, 3), share(each.stereotypy), share(each.share_off_monitor),
+                )
+            )  # fmt: skip
+    header = ("agent", "phase", "travelled per frame", "moves in", "spread", "mean path explains", "off the monitor")
+    note = "Distances in monitor widths. Spread: mean distance of single trials from the mean path at the same frame."
+    return Table("Gaze while waiting", header, tuple(rows), note)

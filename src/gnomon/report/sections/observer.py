@@ -1,0 +1,104 @@
+"""The Bayesian observer, its rivals, and how well it fits."""
+
+import math
+
+import numpy as np
+from matplotlib.axes import Axes
+
+from gnomon.analysis.observer_fit import ObserverFit, predict
+from gnomon.report.captions import caption_of
+from gnomon.report.figures.observer import (
+    Prediction,
+    draw_comparison,
+    draw_observer_mean,
+    draw_observer_sd,
+    draw_profile,
+    named,
+)
+from gnomon.report.figures.performance import words
+from gnomon.report.gallery import Gallery
+from gnomon.report.page import Figure, Section, Table
+from gnomon.report.panels import family_panels, missing, rows_of
+from gnomon.report.wording import listed, number, over_seeds, sentence, within
+from gnomon.study.files import Study
+from gnomon.study.findings import Findings
+
+
+def section(study: Study, gallery: Gallery) -> Section:
+    def predicted(fitted: ObserverFit) -> Prediction:
+        t_s = np.linspace(fitted.intervals[0], fitted.intervals[-1], 91)
+        return Prediction(t_s, *predict(fitted, t_s))
+
+    def on_mean(axes: Axes, found: Findings) -> None:
+        assert found.production is not None and found.observer is not None  # noqa: PT018
+        draw_observer_mean(axes, found.production, found.observer, predicted(found.observer))
+
+    def on_sd(axes: Axes, found: Findings) -> None:
+        assert found.production is not None and found.observer is not None  # noqa: PT018
+        draw_observer_sd(axes, found.production, found.observer, predicted(found.observer))
+
+    def on_profile(axes: Axes, found: Findings) -> None:
+        assert found.observer is not None and found.profile is not None  # noqa: PT018
+        draw_profile(axes, found.observer, found.profile)
+
+    def on_comparison(axes: Axes, found: Findings) -> None:
+        assert found.comparison is not None
+        draw_comparison(axes, found.comparison)
+
+    def has(found: Findings) -> bool:
+        return found.production is not None and found.observer is not None
+
+    def profiled(found: Findings) -> bool:
+        return has(found) and found.profile is not None
+
+    figures = (
+        Figure(
+            family_panels(study, gallery, "observer-mean", has, on_mean, "Mean production and the fitted observer"),
+            "Mean production, agent and observer", caption_of(draw_observer_mean),
+        ),
+        Figure(
+            family_panels(study, gallery, "observer-sd", has, on_sd, "S.d. of production and the fitted observer"),
+            "Spread, agent and observer", caption_of(draw_observer_sd),
+        ),
+        Figure(
+            family_panels(study, gallery, "profile", profiled, on_profile, "Likelihood of the two Weber fractions"),
+            "How well the two Weber fractions are known", caption_of(draw_profile),
+        ),
+        Figure(
+            family_panels(study, gallery, "comparison", has, on_comparison, "AIC of several observers", (6.4, 3.8)),
+            "Which observer explains the productions best", caption_of(draw_comparison),
+        ),
+    )  # fmt: skip
+    text = []
+    for family in study.compared:
+        best = [each.comparison.fits[0] for each in study.of(family) if each.comparison is not None]
+        fits = [each.observer for each in study.of(family) if each.observer is not None]
+        if fits:
+            text.append(
+                f"{sentence(words(family.name))}: the BLS observer has w_m = {over_seeds([f.w_m for f in fits], 3)} "
+                f"(measurement) and w_p = {over_seeds([f.w_p for f in fits], 3)} (production). The best by AIC is "
+                f"{listed(list(dict.fromkeys(named(f) for f in best)))}."
+            )
+    text.append("The paper fits the observer to its feedforward agent only.")
+    return Section("The Bayesian observer", (*text, *missing(study, "observer")), figures, (fit_table(study),))
+
+
+def fit_table(study: Study) -> Table:
+    rows = []
+    for _, found in rows_of(study):
+        fit, surface = found.observer, found.profile
+        if fit is None or found.comparison is None:
+            continue
+        sure = surface if surface is not None and not fit.complaint else None
+        nothing = (math.nan, math.nan)
+        rows.append(
+            (
+                found.name, f"{fit.n:,}",
+                f"{number(fit.w_m, 3)} ({within(sure.w_m_interval if sure else nothing, 3)})",
+                f"{number(fit.w_p, 3)} ({within(sure.w_p_interval if sure else nothing, 3)})",
+                number(fit.aic - found.comparison.fits[0].aic, 1), named(found.comparison.fits[0]),
+                fit.complaint or "none",
+            )
+        )  # fmt: skip
+    header = ("agent", "productions", "w_m (95 %)", "w_p (95 %)", "AIC above best", "best observer", "doubts")
+    return Table("BLS observer with the prior of training", header, tuple(rows), "Intervals by profile likelihood.")

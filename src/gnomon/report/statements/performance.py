@@ -1,0 +1,253 @@
+"""Statements of section 3.1: how well the two agents do the task, and how far they generalise."""
+
+import math
+
+import numpy as np
+
+from gnomon.analysis.generalisation import generalisation
+from gnomon.analysis.performance import Production, learning_curve, production
+from gnomon.report.statements.seeds import Spread, difference, spread, verdict
+from gnomon.report.statements.statement import (
+    Judgement,
+    Statement,
+    about_both,
+    about_feedforward,
+    about_recurrent,
+)
+from gnomon.report.wording import NOTHING, number, share, shares_over_seeds
+from gnomon.study.files import Family, Study
+
+MATCHED = (
+    "Ours: the largest mean error over the trained intervals is below the task's strictest tolerance, with its "
+    "interval over seeds; contradicted if the interval lies above it."
+)
+REGIONS = {"interpolated": "between", "below": "below", "above": "above"}  # of untrained intervals
+
+
+# Numbers of one seed --------------------------------------------------------------------------------------
+
+
+def produced(study: Study, family: Family) -> list[Production]:
+    return [each.production for each in study.of(family) if each.production is not None]
+
+
+def largest_error(bias: np.ndarray) -> float:
+    """The largest mean error (frames) over intervals; an interval that was never answered is an infinite miss."""
+    return float(np.abs(np.where(np.isnan(bias), math.inf, bias)).max()) if len(bias) else math.nan
+
+
+def shares(study: Study, family: Family) -> list[float]:
+    return [each.share_within for each in study.of(family)]
+
+
+def share_of_a_constant(study: Study) -> float:
+    """The largest share of trials that one and the same answer gets within the tolerance: what needs no clock."""
+    t_s = np.array(study.facts.intervals)
+    answers = np.arange(t_s.max() + 1)[:, None]
+    return float((np.abs(answers - t_s) < study.facts.tolerance).mean(axis=1).max())
+
+
+def region_errors(study: Study, family: Family, region: str) -> list[float]:
+    """Each seed's mean of |mean error| over the untrained intervals of a region, frames."""
+    results = [each.generalisation for each in study.of(family) if each.generalisation is not None]
+    return [float(np.abs(each.bias[np.array(each.kind) == region]).mean()) for each in results if region in each.kind]
+
+
+# Judges ---------------------------------------------------------------------------------------------------
+
+
+def against_tolerance(study: Study, errors: Spread, also: str) -> Judgement:
+    limit = study.facts.tolerance
+    here = f"largest mean error {errors.written(1)} frames, tolerance {number(limit, 0)}{also}"
+    return Judgement(here, verdict(errors.below(limit), errors.above(limit)))
+
+
+def matches(study: Study, family: Family) -> Judgement:
+    errors = spread(largest_error(each.bias) for each in produced(study, family))
+    return against_tolerance(study, errors, f"; {shares_over_seeds(shares(study, family))} of trials within it")
+
+
+def follows(region: str):
+    def judge(study: Study, family: Family) -> Judgement:
+        results = [each.generalisation for each in study.of(family) if each.generalisation is not None]
+        seen = [each for each in results if region in each.kind]
+        chosen = [each.bias[np.array(each.kind) == region] for each in seen]
+        errors = [largest_error(bias) for bias in chosen]
+        passed = sum(error < study.facts.tolerance for error in errors)
+        where = sorted({int(t_s) for each in seen for t_s in each.sample_interval[np.array(each.kind) == region]})
+        told = f" at {', '.join(map(str, where))} frames" if where else ""
+        return against_tolerance(
+            study, spread(errors), f"{told}; {passed} of {len(errors)} seeds stay within it at all of them"
+        )
+
+    return judge
+
+
+def learns(study: Study, family: Family) -> Judgement:
+    blind, found = share_of_a_constant(study), spread(shares(study, family))
+    here = f"{found.written()} of trials within the tolerance; without a clock at most {number(blind)}"
+    return Judgement(here, verdict(found.above(blind), found.below(blind)))
+
+
+def frames_to_half(study: Study, family: Family, rate: float) -> list[float]:
+    """Frames of training (millions) until each seed's reward rate first reaches half of `rate`."""
+    curve = study.learning[family.name].over_frames
+    reached = curve.reward_rate >= rate / 2  # [S, G]
+    return [float(curve.grid[seed.argmax()]) / 1e6 if seed.any() else math.nan for seed in reached]
+
+
+def learns_more_slowly(study: Study, with_memory: Family, without: Family) -> Judgement:
+    if with_memory.name not in study.learning or without.name not in study.learning:
+        return Judgement("no learning curves of both are at hand", "not decided")
+    rate = float(study.learning[with_memory.name].over_frames.mean[-1])
+    slow, fast = (frames_to_half(study, family, rate) for family in (without, with_memory))
+    later = difference(slow, fast)
+    here = (
+        f"half of the recurrent agent's final reward rate after {number(mean_of(slow), 1)} and "
+        f"{number(mean_of(fast), 1)} million frames; difference {later.written(1, '+')}"
+    )
+    differing = differing_settings(with_memory, without)
+    if differing:
+        here += f". The two were trained with {len(differing)} different settings, so their speeds say nothing"
+        return Judgement(here, "not decided")
+    return Judgement(here, verdict(later.above(0), later.below(0)))
+
+
+def mean_of(values: list[float]) -> float:
+    finite = [value for value in values if math.isfinite(value)]
+    return sum(finite) / len(finite) if finite else math.nan
+
+
+def differing_settings(first: Family, second: Family) -> list[str]:
+    """Settings but the controller in which two families differ."""
+    ours, theirs = ({each.name: each.value for each in family.settings} for family in (first, second))
+    return [
+        name for name in ours if name.rpartition(".")[2] != "controller" and ours.get(name) != theirs.get(name)
+    ]
+
+
+def less_accurate(study: Study, with_memory: Family, without: Family) -> Judgement:
+    less = difference(shares(study, without), shares(study, with_memory))
+    here = f"share of trials within the tolerance, feedforward minus recurrent: {less.written(2, '+')}"
+    return Judgement(here, verdict(less.below(0), less.above(0)))
+
+
+def wider(study: Study, with_memory: Family, without: Family) -> Judgement:
+    sds = [[float(np.nanmean(each.sd)) for each in produced(study, family)] for family in (without, with_memory)]
+    more = difference(*sds)
+    at = [np.nanmean([each.sd for each in produced(study, family)], axis=0) for family in (without, with_memory)]
+    where = f"; wider at {int((at[0] > at[1]).sum())} of {len(at[0])} intervals" if at[0].shape == at[1].shape else ""
+    here = f"mean s.d. in frames, feedforward minus recurrent: {more.written(1, '+')}{where}"
+    return Judgement(here, verdict(more.above(0), more.below(0)))
+
+
+def towards_the_mean(end: int):
+    """At the shortest (0) or the longest (-1) interval: productions err towards the middle of the intervals."""
+
+    def judge(study: Study, family: Family) -> Judgement:
+        found = spread(float(each.bias[end]) for each in produced(study, family))
+        here = f"mean error at {study.facts.intervals[end]} frames: {found.written(1, '+')}"
+        yes, no = (found.above(0), found.below(0)) if end == 0 else (found.below(0), found.above(0))
+        return Judgement(here, verdict(yes, no))
+
+    return judge
+
+
+def generalises_worse(study: Study, with_memory: Family, without: Family) -> Judgement:
+    more = {
+        words: difference(region_errors(study, without, region), region_errors(study, with_memory, region))
+        for region, words in REGIONS.items()
+    }
+    said = [f"{words} {each.written(1, '+')}" for words, each in more.items() if not math.isnan(each.mean)]
+    here = f"mean error in frames, feedforward minus recurrent: {'; '.join(said) or NOTHING}"
+    worse, better = (sum(getattr(each, side)(0) for each in more.values()) for side in ("above", "below"))
+    return Judgement(here, verdict(worse > 0 and not better, better > 0 and not worse))
+
+
+GENERAL = (
+    "Ours: the largest mean error over these intervals is below the task's strictest tolerance, with its interval over "
+    "seeds; contradicted if the interval lies above it."
+)
+
+STATEMENTS = (
+    Statement(
+        "recurrent-accuracy", "3.1, Fig. 3a-b",
+        "The recurrent agent does the task almost perfectly: its productions match the samples at every trained "
+        "interval.",
+        production, MATCHED, about_recurrent(matches),
+    ),
+    Statement(
+        "recurrent-interpolates", "3.1, Fig. 3c",
+        "The recurrent agent has learned a general rule: it also times intervals between the trained ones.",
+        generalisation, GENERAL, about_recurrent(follows("interpolated")),
+    ),
+    Statement(
+        "recurrent-extrapolates-below", "3.1, Fig. 3c",
+        "The recurrent agent extrapolates to intervals outside the trained ones. Here: below the shortest.",
+        generalisation, GENERAL, about_recurrent(follows("below")),
+    ),
+    Statement(
+        "recurrent-extrapolates-above", "3.1, Fig. 3c",
+        "The recurrent agent extrapolates to intervals outside the trained ones. Here: above the longest.",
+        generalisation, GENERAL, about_recurrent(follows("above")),
+    ),
+    Statement(
+        "feedforward-learns", "3.1, Fig. 3",
+        "The feedforward agent learns the task, too.",
+        production,
+        "Ours: the share of trials within the tolerance is above the best that a fixed answer reaches, with its "
+        "interval over seeds; contradicted if it is below.",
+        about_feedforward(learns),
+    ),
+    Statement(
+        "feedforward-slower", "3.1, Fig. 3a",
+        "The feedforward agent learns more slowly than the recurrent one.",
+        learning_curve,
+        "Frames until half of the recurrent agent's final reward rate, Welch interval of the difference over seeds. "
+        "Decided only if both were trained with the same settings.",
+        about_both(learns_more_slowly),
+    ),
+    Statement(
+        "feedforward-less-accurate", "3.1, Fig. 3",
+        "The feedforward agent is less accurate than the recurrent one.",
+        production,
+        "Share of trials within the tolerance, Welch interval of the difference over seeds: below 0; contradicted if "
+        "above.",
+        about_both(less_accurate),
+    ),
+    Statement(
+        "feedforward-wider", "3.1, Fig. 3b",
+        "The feedforward agent's productions are more widely distributed than the recurrent one's.",
+        production,
+        "S.d. of production, mean over trained intervals, Welch interval of the difference over seeds: above 0; "
+        "contradicted if below.",
+        about_both(wider),
+    ),
+    Statement(
+        "feedforward-bias-short", "3.1, Fig. 3b",
+        "The feedforward agent's productions are biased towards the mean at both ends. Here: the shortest interval, "
+        "answered late.",
+        production, "Mean error above 0, with its interval over seeds; contradicted if below.",
+        about_feedforward(towards_the_mean(0)),
+    ),
+    Statement(
+        "feedforward-bias-long", "3.1, Fig. 3b",
+        "The feedforward agent's productions are biased towards the mean at both ends. Here: the longest interval, "
+        "answered early.",
+        production, "Mean error below 0, with its interval over seeds; contradicted if above.",
+        about_feedforward(towards_the_mean(-1)),
+    ),
+    Statement(
+        "feedforward-generalises-worse", "3.1, Fig. 3c",
+        "The feedforward agent generalises less well to untrained intervals than the recurrent one.",
+        generalisation,
+        "Mean error between, below and above the trained intervals, each with Welch's interval of the difference over "
+        "seeds: above 0 in at least one region and below 0 in none; contradicted the other way round.",
+        about_both(generalises_worse),
+    ),
+    Statement(
+        "feedforward-matched", "3.1, Fig. 3b",
+        "For all that, the feedforward agent's productions match the samples remarkably well.",
+        production, MATCHED, about_feedforward(matches),
+    ),
+)  # fmt: skip
