@@ -6,19 +6,19 @@ import polars as pl
 import pytest
 
 Row = tuple[int, int | None, str]
-TrialTable = Callable[[Sequence[Row]], pl.DataFrame]
+TrialTable = Callable[..., pl.DataFrame]
 
 
 @pytest.fixture
 def trial_table() -> TrialTable:
-    """Rows of (sample_interval, production_interval, outcome) -> a trial table."""
+    """Rows of (sample_interval, production_interval, outcome) -> a trial table; row i belongs to lane i % lanes."""
 
-    def build(rows: Sequence[Row]) -> pl.DataFrame:
+    def build(rows: Sequence[Row], lanes: int = 1) -> pl.DataFrame:
         n = len(rows)
         return pl.DataFrame(
             {
                 "task": ["ready_set_go"] * n,
-                "lane": [0] * n,
+                "lane": [row % lanes for row in range(n)],
                 "episode": [0] * n,
                 "trial": list(range(n)),
                 "sample_interval": [row[0] for row in rows],

@@ -22,7 +22,6 @@ from gnomon.analysis.observer_fit import Comparison, ObserverBootstrap, Observer
 from gnomon.analysis.performance import LearningCurve, Production, learning_curve, production
 from gnomon.analysis.results import from_json, to_json
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
-from gnomon.analysis.variants import Variants, variants
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.subjects import NoisySubject
 from gnomon.lab.tasks import PAPER
@@ -78,10 +77,6 @@ def compare(trials: pl.DataFrame) -> Comparison:
     return observer_fit.compare(trials, [("bls", "discrete"), ("bls", "uniform"), ("map", "uniform")])
 
 
-def by_parity(trials: pl.DataFrame) -> Variants:
-    return variants({name: trials.filter(pl.col("lane") % 2 == half) for half, name in enumerate(("even", "odd"))})
-
-
 # Name of the file: the result's class, the analysis, and how closely a number must agree. Searches (for a maximum, for
 # least squares) end within their own tolerance, in which what they maximise hardly changes.
 FLAT_AT_THE_MAXIMUM = ("log_likelihood", "aic", "bic")
@@ -94,7 +89,6 @@ ANALYSES: dict[str, tuple[type, Callable[[pl.DataFrame], Any], float]] = {
     "observer_comparison": (Comparison, compare, 1e-2),
     "observer_profile": (Profile, likelihood, 1e-2),
     "observer_bootstrap": (ObserverBootstrap, bootstrap, 1e-2),
-    "variants": (Variants, by_parity, 1e-9),
 }
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from gnomon.analysis.performance import Production, bootstrap_moments, learning_curve, production, share_within
+from gnomon.analysis.performance import Production, learning_curve, production, share_within
 from gnomon.analysis.results import from_json, to_json
 
 ROWS = [
@@ -47,10 +47,20 @@ def test_golden_table(trial_table) -> None:
 
 
 def test_share_within_counts_all_judged_trials(trial_table) -> None:
-    assert share_within(trial_table(ROWS)) == (pytest.approx(5 / 11), 11)
-    share, count = share_within(trial_table([(20, None, "cut_off")]))
-    assert np.isnan(share)
-    assert count == 0
+    found = share_within(trial_table(ROWS))
+    assert (found.value, found.n_trials) == (pytest.approx(5 / 11), 11)
+    assert production(trial_table(ROWS)).within.value == found.value
+    nothing = share_within(trial_table([(20, None, "cut_off")]))
+    assert np.isnan(nothing.value)
+    assert nothing.n_trials == 0
+
+
+def test_three_trials_give_no_interval(trial_table) -> None:
+    result = production(trial_table([(20, 21, "correct"), (40, 41, "correct"), (40, 41, "correct")], lanes=3))
+    assert np.isnan(result.line.slope_interval).all()
+    assert np.isnan(result.bias_interval).all()
+    assert np.isnan(result.sd_interval).all()
+    assert np.isnan(result.within.interval).all()
 
 
 def test_histogram_puts_each_production_in_the_bin_of_its_left_edge(trial_table) -> None:
@@ -73,25 +83,10 @@ def test_one_sample_interval_has_no_line(trial_table) -> None:
     assert np.isnan(result.line.slope_interval).all()
 
 
-def test_bootstrap_agrees_with_theory() -> None:
-    values = np.random.default_rng(0).integers(20, 60, 500).astype(float)
-    means, sds = bootstrap_moments([values, values[:1]], 4000, seed=1)
-    assert means[:, 0].mean() == pytest.approx(values.mean(), abs=0.05)
-    assert means[:, 0].std() == pytest.approx(values.std() / np.sqrt(500), rel=0.05)
-    assert sds[:, 0].mean() == pytest.approx(values.std(ddof=1), rel=0.005)
-    assert np.isnan(sds[:, 1]).all()  # one trial has no s.d.
-
-
-def test_bootstrap_of_two_trials_holds_every_pair_and_nothing_else() -> None:
-    means, sds = bootstrap_moments([np.array([0.0, 10.0])], 100, seed=0)
-    pairs = set(zip(means[:, 0].tolist(), sds[:, 0].round(9).tolist(), strict=True))
-    assert pairs == {(0.0, 0.0), (5.0, round(50**0.5, 9)), (10.0, 0.0)}
-
-
 def test_slope_interval_is_the_standard_error_of_the_line(trial_table) -> None:
     rng = np.random.default_rng(2)
     rows = [(t_s, int(rng.normal(5 + 0.8 * t_s, 4)), "correct") for t_s in range(10, 101, 10) for _ in range(200)]
-    line = production(trial_table(rows), n_bootstrap=2000).line
+    line = production(trial_table(rows, lanes=100), n_bootstrap=2000).line
     t_s = np.arange(10, 101, 10)
     error = np.sqrt(4**2 / 200 / np.sum((t_s - t_s.mean()) ** 2))
     assert np.diff(line.slope_interval)[0] == pytest.approx(2 * 1.96 * error, rel=0.15)
@@ -107,7 +102,7 @@ def test_survives_json(trial_table) -> None:
 
 
 def test_same_seed_same_result(trial_table) -> None:
-    trials = trial_table(ROWS)
+    trials = trial_table(ROWS * 5, lanes=9)
     assert to_json(production(trials, seed=3)) == to_json(production(trials, seed=3))
     assert to_json(production(trials, seed=3)) != to_json(production(trials, seed=4))
 

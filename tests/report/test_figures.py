@@ -181,7 +181,7 @@ def test_histograms_are_the_counts_of_each_row(produced: Production) -> None:
 def test_histograms_count_what_lies_beyond() -> None:
     rows = [(10, 10), (10, 95), (10, 99), (20, 21), (20, 39)]
     table = pl.DataFrame(rows, schema=["sample_interval", "production_interval"], orient="row")
-    table = table.with_columns(task=pl.lit("ready_set_go"), outcome=pl.lit("wrong"))
+    table = table.with_columns(task=pl.lit("ready_set_go"), outcome=pl.lit("wrong"), lane=0)
     result = production(table, n_bootstrap=5)
     axes = drawn(lambda axes: draw_histograms(axes, result))
     assert [text.get_text() for text in axes.texts] == ["2 beyond"]
@@ -220,8 +220,8 @@ def test_names_as_words() -> None:
 def test_generalisation(generalised: Generalisation) -> None:
     axes = drawn(lambda axes: draw_generalisation(axes, generalised))
     by_kind = {str(container.get_label()).split(",")[0]: container for container in axes.containers}
-    assert list(by_kind) == ["trained", "interpolated", "extrapolated"]
-    for kind, intervals in (("trained", TRAINED), ("interpolated", (25,)), ("extrapolated", (5, 50))):
+    assert list(by_kind) == ["trained", "interpolated", "below", "above"]
+    for kind, intervals in (("trained", TRAINED), ("interpolated", (25,)), ("below", (5,)), ("above", (50,))):
         container = by_kind[kind]
         assert isinstance(container, ErrorbarContainer)
         points = container.lines[0]
@@ -230,22 +230,23 @@ def test_generalisation(generalised: Generalisation) -> None:
         np.testing.assert_array_equal(points.get_xdata(), intervals)
         np.testing.assert_array_equal(points.get_ydata(), generalised.mean[chosen])
     markers = {str(container.lines[0].get_marker()) for container in by_kind.values()}  # pyright: ignore
-    assert len(markers) == 3
+    assert len(markers) == 4
     shade = axes.patches[0].get_extents().transformed(axes.transData.inverted())
     np.testing.assert_allclose([shade.x0, shade.x1], [10, 40])
     slopes = legend_of(axes)
-    assert slopes[0] == f"trained, slope {generalised.trained.slope:.2f}"
+    low, high = generalised.trained.slope_interval
+    assert slopes[0] == f"trained, slope {generalised.trained.slope:.2f} ({low:.2f} to {high:.2f})"
     assert slopes[1] == "interpolated"  # one interval has no slope
 
 
 def test_generalisation_without_trained_or_answered_intervals(generalised: Generalisation) -> None:
-    untrained = replace(generalised, kind=("extrapolated",) * len(generalised.kind))
+    untrained = replace(generalised, kind=("above",) * len(generalised.kind))
     axes = drawn(lambda axes: draw_generalisation(axes, untrained))
     assert not axes.patches
     assert len(axes.containers) == 1
     silent = generalised.n_productions * (np.array(generalised.kind) != "interpolated")
     axes = drawn(lambda axes: draw_generalisation(axes, replace(generalised, n_productions=silent)))
-    assert len(axes.containers) == 2
+    assert len(axes.containers) == 3
 
 
 def test_scalar_variability(spread: ScalarVariability) -> None:

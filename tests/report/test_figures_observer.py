@@ -10,8 +10,8 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from gnomon.analysis.observer_fit import Comparison, ObserverFit, predict, profile
-from gnomon.analysis.performance import Production
-from gnomon.analysis.variants import Variants, variants
+from gnomon.analysis.performance import Production, production
+from gnomon.analysis.variants import Variant, Variants
 from gnomon.report.figures.observer import (
     Prediction,
     draw_comparison,
@@ -92,8 +92,9 @@ def test_comparison_of_one(compared: Comparison) -> None:
 def several(trials: pl.DataFrame) -> Variants:
     usual = trials.filter(~pl.col("probe"))
     late = usual.with_columns(pl.col("production_interval") + 200)
-    silent = usual.with_columns(outcome=pl.lit("timeout"), production_interval=pl.lit(None, pl.Int32))
-    return variants({"lstm": usual, "gru": late, "rnn": usual, "frozen_lstm": silent}, n_bootstrap=5)
+    tables = {"lstm": usual, "gru": late, "rnn": usual}
+    agents = [Variant(name, table.height, production(table, n_bootstrap=5)) for name, table in tables.items()]
+    return Variants("ready_set_go", (*agents, Variant("frozen_lstm", usual.height, None)))
 
 
 def test_variants_have_a_panel_each_on_one_scale(several: Variants) -> None:

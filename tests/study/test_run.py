@@ -11,7 +11,6 @@ from tiny_study import EASY, SEED, TRIALS, light, tiny_runs, tiny_study
 
 from gnomon.agent.controllers import CONTROLLERS
 from gnomon.lab.tasks import PAPER
-from gnomon.learn.agents import load_agent
 from gnomon.records.recordings import read_recording
 from gnomon.records.trials import read_trials, write_trials
 from gnomon.study import run
@@ -139,10 +138,8 @@ def test_an_untrained_network_is_shown_what_the_agent_saw(done: Study, runs: lis
     recorded = read_recording(done.folder / "recordings" / "lstm-0.zarr.zip")
     replayed = read_recording(done.folder / "recordings" / "lstm-0-untrained.zarr.zip")
     np.testing.assert_allclose(replayed["units_cell"], recorded["units_cell"], atol=2e-3)
-    xs = [recorded[name].values for name in ("episode", "episode_frame", "gaze_index")]
-    for ours, theirs in zip(xs, (replayed[name].values for name in ("episode", "episode_frame", "gaze_index")), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    other = replace(participants(runs[:1])[0])
-    other = replace(other, config=replace(other.config, seed=99))
-    assert np.abs(untrained_recording(other, recorded)["units_cell"].values - recorded["units_cell"].values).max() > 0.01
-    assert load_agent(Path(runs[0]))[1].seed == 0
+    for name in ("episode", "episode_frame", "gaze_index"):
+        np.testing.assert_array_equal(replayed[name].values, recorded[name].values)
+    each = participants(runs[:1])[0]
+    other = untrained_recording(replace(each, config=replace(each.config, seed=99)), recorded)
+    assert np.abs(other["units_cell"].values - recorded["units_cell"].values).max() > 0.01

@@ -16,8 +16,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
+from gnomon.analysis.bootstrap import percentile_interval
 from gnomon.analysis.observer import WITHOUT_PRIOR, Array, Kind, Observer, Prior
-from gnomon.analysis.performance import judged, percentile_interval
+from gnomon.analysis.performance import judged
 
 CANDIDATES: tuple[tuple[Kind, Prior], ...] = (
     ("bls", "discrete"),

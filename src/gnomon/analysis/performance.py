@@ -3,7 +3,6 @@
 Every function is a pure function of tables (trials: one row per trial). Intervals are in frames.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -12,11 +11,24 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-COLUMNS = ("task", "sample_interval", "production_interval", "outcome")
+from gnomon.analysis.bootstrap import (
+    N_BOOTSTRAP,
+    UNKNOWN,
+    Interval,
+    LaneMoments,
+    Share,
+    interval_over_lanes,
+    intervals_over_lanes,
+    lane_index,
+    lane_moments,
+    ratio,
+    share_over_lanes,
+)
+
+COLUMNS = ("task", "lane", "sample_interval", "production_interval", "outcome")
 PRODUCED = ("correct", "wrong")  # outcomes of trials in which the subject answered after Set
 UNJUDGED = ("aborted", "cut_off")  # trials that stopped for reasons other than the subject's answer
-CONFIDENCE = (2.5, 97.5)  # percent; every bootstrap interval here is a 95 % percentile interval
-N_BOOTSTRAP = 1000
+TOLERANCE = 8.0  # frames; the strictest of the paper's task
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +37,8 @@ class Line:
 
     slope: float
     intercept: float  # frames
-    slope_interval: tuple[float, float]  # 95 % bootstrap; nan with fewer than two sample intervals
-    intercept_interval: tuple[float, float]
+    slope_interval: Interval  # 95 % over lanes; nan with fewer than two sample intervals
+    intercept_interval: Interval
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +62,14 @@ class Production:
     mean: NDArray[np.float64]  # [I] frames; nan where nothing was produced
     sd: NDArray[np.float64]  # [I] frames, divided by n - 1; nan with fewer than two productions
     bias: NDArray[np.float64]  # [I] mean - sample interval
+    bias_interval: NDArray[np.float64]  # [I, 2] 95 % over lanes
+    sd_interval: NDArray[np.float64]  # [I, 2] 95 % over lanes
     share_within: NDArray[np.float64]  # [I] |t_p - t_s| < tolerance, of all judged trials
     share_early: NDArray[np.float64]  # [I] of all judged trials
     share_timeout: NDArray[np.float64]  # [I] of all judged trials
     histogram_edges: NDArray[np.float64]  # [K + 1] frames; a bin holds its left edge
     histogram: NDArray[np.int64]  # [I, K] productions per bin
+    within: Share  # all judged trials with |t_p - t_s| < tolerance
     line: Line
     error: ErrorSummary
     bias_shortest: float  # frames
@@ -72,17 +87,25 @@ class LearningCurve:
     sd: NDArray[np.float64]  # [G] over seeds, divided by S - 1; nan for one seed
 
 
-def share_within(trials: pl.DataFrame, tolerance: float = 8.0) -> tuple[float, int]:
-    """The share of judged trials with |t_p - t_s| < tolerance, and their number; nan without any."""
+def share_within(
+    trials: pl.DataFrame, tolerance: float = TOLERANCE, n_bootstrap: int = N_BOOTSTRAP, seed: int = 0
+) -> Share:
+    """The share of judged trials with |t_p - t_s| < tolerance, over all of them; nan without any."""
     kept = trials.filter(~pl.col("outcome").is_in(UNJUDGED))
+    lane, lanes = lane_index(kept["lane"])
+    hits = np.bincount(lane, kept.select(is_within(tolerance)).to_series().to_numpy(), lanes)
+    return share_over_lanes(hits, np.bincount(lane, minlength=lanes).astype(np.float64), n_bootstrap, seed)
+
+
+def is_within(tolerance: float = TOLERANCE) -> pl.Expr:
+    """Whether each trial was answered after Set with |t_p - t_s| < tolerance."""
     near = (pl.col("production_interval") - pl.col("sample_interval")).abs() < tolerance
-    within = kept.select((near & pl.col("outcome").is_in(PRODUCED)).fill_null(False)).to_series()
-    return (int(within.sum()) / kept.height if kept.height else math.nan), kept.height
+    return (near & pl.col("outcome").is_in(PRODUCED)).fill_null(False).alias("within")
 
 
 def production(
     trials: pl.DataFrame,
-    tolerance: float = 8.0,
+    tolerance: float = TOLERANCE,
     bin_width: int = 2,
     n_bootstrap: int = N_BOOTSTRAP,
     seed: int = 0,
@@ -90,13 +113,19 @@ def production(
     """Mean, spread, histogram and success per sample interval, and the line and errors that sum them up."""
     table = per_interval(trials, tolerance)
     answered = table.filter(pl.col("n_productions") > 0)
-    t_p = samples(trials)  # one array per answered sample interval
-    edges = np.arange(0, max(values.max() for values in t_p) + bin_width + 1, bin_width, dtype=np.float64)
-    counts = {
-        interval: np.histogram(values, edges)[0]
-        for interval, values in zip(answered["sample_interval"], t_p, strict=True)
-    }
-    nothing = np.zeros(len(edges) - 1, dtype=np.int64)
+    produced = productions(trials)
+    t_p = produced["production_interval"].to_numpy()
+    edges = np.arange(0, t_p.max() + bin_width + 1, bin_width, dtype=np.float64)
+    histogram = [
+        np.histogram(t_p[(produced["sample_interval"] == interval).to_numpy()], edges)[0]
+        for interval in table["sample_interval"]
+    ]
+    moments = lane_moments(produced)
+    means, sds = moments.resampled(n_bootstrap, seed)
+    place = (table["n_productions"] > 0).to_numpy()
+    bias_interval, sd_interval = np.full((2, table.height, 2), np.nan)
+    bias_interval[place] = intervals_over_lanes(means - moments.sample_interval, moments.lanes)
+    sd_interval[place] = intervals_over_lanes(sds, moments.lanes)
     bias, variance = answered["bias"].to_numpy(), answered["variance"].to_numpy()
     return Production(
         task=trials["task"][0],
@@ -107,12 +136,15 @@ def production(
         mean=table["mean"].to_numpy(),
         sd=table["sd"].to_numpy(),
         bias=table["bias"].to_numpy(),
+        bias_interval=bias_interval,
+        sd_interval=sd_interval,
         share_within=table["share_within"].to_numpy(),
         share_early=table["share_early"].to_numpy(),
         share_timeout=table["share_timeout"].to_numpy(),
         histogram_edges=edges,
-        histogram=np.stack([counts.get(interval, nothing) for interval in table["sample_interval"]]),
-        line=line(answered["sample_interval"].to_numpy(), t_p, n_bootstrap, seed),
+        histogram=np.stack(histogram),
+        within=share_within(trials, tolerance, n_bootstrap, seed),
+        line=line(moments, n_bootstrap, seed),
         error=ErrorSummary(
             bias=float(np.sqrt(np.mean(bias**2))),
             variance=float(np.mean(variance)),
@@ -174,7 +206,7 @@ def judged(trials: pl.DataFrame) -> pl.DataFrame:
     return kept
 
 
-def per_interval(trials: pl.DataFrame, tolerance: float = 8.0) -> pl.DataFrame:
+def per_interval(trials: pl.DataFrame, tolerance: float = TOLERANCE) -> pl.DataFrame:
     """One row per sample interval, shortest first: counts, moments and shares, as in `Production`."""
     t_p, t_s = pl.col("production_interval"), pl.col("sample_interval")
     return (
@@ -195,52 +227,27 @@ def per_interval(trials: pl.DataFrame, tolerance: float = 8.0) -> pl.DataFrame:
     )
 
 
-def samples(trials: pl.DataFrame) -> list[NDArray[np.float64]]:
-    """Production intervals of each sample interval that has any, shortest sample interval first."""
-    answered = judged(trials).drop_nulls("production_interval").sort("sample_interval")
-    groups = answered.partition_by("sample_interval", maintain_order=True)
-    return [group["production_interval"].to_numpy() for group in groups]
+def productions(trials: pl.DataFrame) -> pl.DataFrame:
+    """The judged trials that have a production interval."""
+    return judged(trials).drop_nulls("production_interval")
 
 
-def line(sample_interval: NDArray[np.int64], t_p: Sequence[NDArray[np.float64]], n_bootstrap: int, seed: int) -> Line:
-    """Least squares of mean t_p on t_s; the intervals come from resampling trials within each t_s."""
-    if len(sample_interval) < 2:
-        return Line(np.nan, np.nan, (np.nan, np.nan), (np.nan, np.nan))
-    means = np.array([values.mean() for values in t_p])
-    resampled, _ = bootstrap_moments(t_p, n_bootstrap, seed)
-    centred = sample_interval - sample_interval.mean()
-    slopes = np.append(resampled, means[None], axis=0) @ centred / (centred @ centred)  # the data's own last
-    intercepts = np.append(resampled.mean(axis=1), means.mean()) - slopes * sample_interval.mean()
+def line(moments: LaneMoments, n_bootstrap: int = N_BOOTSTRAP, seed: int = 0) -> Line:
+    """Least squares of mean t_p on t_s, every sample interval counting once."""
+    t_s = moments.sample_interval.astype(np.float64)
+    if len(t_s) < 2:
+        return Line(np.nan, np.nan, UNKNOWN, UNKNOWN)
+    means = np.concatenate([moments.moments()[0], moments.resampled(n_bootstrap, seed)[0]])  # the data's own first
+    there = np.isfinite(means)  # a resample may lack a sample interval; its line goes through the others
+    n, filled = there.sum(axis=1), np.where(there, means, 0.0)
+    centre, level = ratio(there @ t_s, n), ratio(filled.sum(axis=1), n)
+    spread = there @ t_s**2 - n * centre**2
+    slopes = ratio(filled @ t_s - n * centre * level, np.where(n > 1, spread, 0.0))
+    intercepts = level - slopes * centre
+    lanes = int((moments.n > 0).any(axis=1).sum())
     return Line(
-        slope=float(slopes[-1]),
-        intercept=float(intercepts[-1]),
-        slope_interval=percentile_interval(slopes[:-1]),
-        intercept_interval=percentile_interval(intercepts[:-1]),
+        slope=float(slopes[0]),
+        intercept=float(intercepts[0]),
+        slope_interval=interval_over_lanes(slopes[1:], lanes),
+        intercept_interval=interval_over_lanes(intercepts[1:], lanes),
     )
-
-
-def bootstrap_moments(
-    t_p: Sequence[NDArray[np.float64]], n_bootstrap: int, seed: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and s.d. (n - 1) of resampled productions, both [n_bootstrap, I].
-
-    Productions are whole frames, so resampling n trials is one multinomial draw over the distinct values.
-    """
-    rng = np.random.default_rng(seed)
-    means, sds = np.empty((n_bootstrap, len(t_p))), np.full((n_bootstrap, len(t_p)), np.nan)
-    for index, values in enumerate(t_p):
-        distinct, counts = np.unique(values, return_counts=True)
-        n, centre = len(values), values.mean()
-        draws = rng.multinomial(n, counts / n, size=n_bootstrap)  # [n_bootstrap, distinct]
-        shift = draws @ (distinct - centre) / n
-        means[:, index] = centre + shift
-        if n > 1:
-            variance = draws @ (distinct - centre) ** 2 / n - shift**2
-            sds[:, index] = np.sqrt(np.maximum(variance, 0.0) * n / (n - 1))
-    return means, sds
-
-
-def percentile_interval(draws: NDArray[np.float64]) -> tuple[float, float]:
-    """The 95 % percentile interval of bootstrap draws."""
-    low, high = np.percentile(draws, CONFIDENCE)
-    return float(low), float(high)

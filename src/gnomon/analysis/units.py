@@ -20,7 +20,8 @@ from sklearn.model_selection import GroupKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from gnomon.analysis.performance import PRODUCED, percentile_interval
+from gnomon.analysis.bootstrap import percentile_interval
+from gnomon.analysis.performance import PRODUCED
 from gnomon.records.recordings import locate_trials
 
 EVENTS = ("ready", "set")

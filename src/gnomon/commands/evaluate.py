@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
     from rich.console import Console
 
+    from gnomon.analysis.bootstrap import Share
     from gnomon.analysis.performance import Production
     from gnomon.lab.tasks import Task
 
@@ -151,7 +152,7 @@ def print_choices(trials: pl.DataFrame, console: Console) -> None:
     console.print(f"correct, all trials           {(trials['outcome'] == 'correct').mean():.1%}")
 
 
-def print_production(result: Production, first: tuple[float, int], console: Console) -> None:
+def print_production(result: Production, first: Share, console: Console) -> None:
     """Production per sample interval, and the numbers that sum it up.
 
     first: the share of an episode's first trials within tolerance, and their number. Then memories are still empty, or
@@ -170,10 +171,9 @@ def print_production(result: Production, first: tuple[float, int], console: Cons
         shares = (f"{share:.1%}" for share in (within, early, timeout))
         table.add_row(f"{interval}", f"{count}", number(mean), number(sd), number(bias, "+"), *shares)
     console.print(table)
-    share = float((result.share_within * result.n_trials).sum() / result.n_trials.sum())
-    console.print(f"within 8 frames, all trials   {share:.1%}")
-    if first[1]:
-        console.print(f"  first trials of an episode  {first[0]:.1%} of {first[1]}")
+    console.print(f"within 8 frames, all trials   {result.within.value:.1%}")
+    if first.n_trials:
+        console.print(f"  first trials of an episode  {first.value:.1%} of {first.n_trials}")
     if math.isfinite(result.line.slope):
         low, high = result.line.slope_interval
         console.print(f"slope of mean production      {result.line.slope:.3f} (95 % bootstrap {low:.3f} to {high:.3f})")

@@ -47,6 +47,7 @@ def reproduce(options: Reproduce) -> None:
         runs = tuple(shipped())
         if not runs:
             raise ValueError(
-                "no agents are published with this version; train them with --train, or name your own: gnomon report RUN..."
+                "no agents are published with this version; train them with --train, "
+                "or name your own: gnomon report RUN..."
             )
     write(runs, options.out, options.trials, options.seed, options.live, [shlex.join(words)])

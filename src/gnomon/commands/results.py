@@ -56,7 +56,6 @@ def row(agent: "Participant") -> list[str]:
     if not path.exists():
         raise FileNotFoundError(f"{agent.asked} has no {TRIALS}; run gnomon evaluate {agent.asked} first")
     result = production(read_trials(path))
-    within = float((result.share_within * result.n_trials).sum() / result.n_trials.sum())
     spread = dict(zip(result.sample_interval.tolist(), result.sd.tolist(), strict=True))
     low, high = result.line.slope_interval
     return [
@@ -64,7 +63,7 @@ def row(agent: "Participant") -> list[str]:
         str(agent.config.seed),
         f"{(agent.frames or 0) / 1e6:.1f} M",
         f"{agent.minutes or 0:.0f}",
-        f"{within:.3f}",
+        f"{result.within.value:.3f}",
         f"{result.line.slope:.3f} ({low:.3f} to {high:.3f})",
         f"{result.bias_shortest:+.1f}",
         f"{result.bias_longest:+.1f}",

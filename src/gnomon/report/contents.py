@@ -70,8 +70,9 @@ def summary(study: Study) -> list[str]:
     """What was found, in a few sentences made from the numbers."""
     facts = study.facts
     said = [
-        f"The task: look at Go as long after Set as Set came after Ready, {facts.intervals[0]} to {facts.intervals[-1]} "
-        f"frames at 60 frames a second. A trial counts as right if it misses by less than {facts.tolerance:g} frames."
+        f"The task: look at Go as long after Set as Set came after Ready, {facts.intervals[0]} to "
+        f"{facts.intervals[-1]} frames at 60 frames a second. A trial counts as right if it misses by less than "
+        f"{facts.tolerance:g} frames."
     ]
     said += [family_words(study, family) for family in study.compared]
     if any(family.trained for family in study.families):

@@ -14,8 +14,8 @@ from gnomon.study.settings import Setting
 TITLE = "What was done that the paper did not do"
 HEADER = ("what was done", "preset paper", "these agents")
 NOTE = (
-    "Every setting in which an agent differs from the preset paper, except those that make it one of the paper's variants. "
-    "“Printed” means that the paper prints the value. Where the paper is silent, the preset's value is ours."
+    "Every setting in which an agent differs from the preset paper, except those that make it one of the paper's "
+    "variants. “Printed” means that the paper prints the value. Where the paper is silent, the preset's value is ours."
 )
 
 # What makes an agent one of the paper's variants, and what has no effect on the results but for rounding.
@@ -76,7 +76,8 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Schedules: learning rate and entropy cost change with success and time.",
         (
-            "final_learning_rate", "careful_learning_rate", "final_entropy_cost", "mastery", "polish_frames", "schedule",
+            "final_learning_rate", "careful_learning_rate", "final_entropy_cost", "mastery", "polish_frames",
+            "schedule",
         ),
     ),
     (

@@ -7,6 +7,7 @@ from typing import TypeVar
 import polars as pl
 import xarray as xr
 
+from gnomon.analysis.first_trials import FirstTrials, first_trials
 from gnomon.analysis.gaze import GazePaths, gaze_paths
 from gnomon.analysis.generalisation import Generalisation, generalisation
 from gnomon.analysis.observer_fit import Comparison, ObserverFit, Profile, compare, profile
@@ -27,7 +28,7 @@ class Findings:
     name: str
     n_trials: int
     production: Production | None
-    first_trials: Production | None  # of the first trial of each episode alone
+    first_trials: FirstTrials | None
     scalar_variability: ScalarVariability | None
     generalisation: Generalisation | None
     comparison: Comparison | None  # of observers
@@ -41,7 +42,7 @@ class Findings:
     @property
     def share_within(self) -> float:
         """Share of all judged trials that missed by less than the tolerance; 0 if Set was never answered."""
-        return 0.0 if self.production is None else share_within(self.production)
+        return 0.0 if self.production is None else self.production.within.value
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,11 +51,6 @@ class Learning:
 
     over_frames: LearningCurve
     over_minutes: LearningCurve
-
-
-def share_within(found: Production) -> float:
-    """Share of all judged trials within the tolerance, over all sample intervals."""
-    return float((found.share_within * found.n_trials).sum() / found.n_trials.sum())
 
 
 def find(
@@ -78,7 +74,7 @@ def find(
     intervals = sorted(task.intervals)
     tolerance = task.base_tolerance
     produced = attempt("production", lambda: production(trials, tolerance))
-    first = attempt("first trials", lambda: production(trials.filter(pl.col("trial") == 0), tolerance))
+    first = attempt("first trials", lambda: first_trials(trials, tolerance))
     spread = attempt("scalar variability", lambda: scalar_variability(trials))
     general = comparison = observer = surface = units = before = paths = None
     if probes is not None:

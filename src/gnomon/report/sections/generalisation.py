@@ -84,9 +84,7 @@ def above_table(shown: list[Findings]) -> Table:
     """Mean production at every interval above the longest trained one."""
     results = [(found.name, found.generalisation) for found in shown if found.generalisation is not None]
     t_s = sorted({int(each) for _, result in results for each in result.sample_interval[result.region("above")]})
-    rows = tuple(
-        (name, *(mean_at(result, each) for each in t_s)) for name, result in results
-    )
+    rows = tuple((name, *(mean_at(result, each) for each in t_s)) for name, result in results)
     header = ("agent", *(f"{each} frames" for each in t_s))
     return Table("Mean production above the longest trained interval, in frames", header, rows)
 

@@ -53,8 +53,9 @@ def section(study: Study, gallery: Gallery) -> Section:
     )  # fmt: skip
     shown = [found for _, found in rows_of(study) if found.population is not None]
     text = (
-        "A decoder shows that time can be read from the units by a linear rule. It does not show that the agent uses it. "
-        "A network before training, shown the same frames, sets the mark: what can be read from it was not learned.",
+        "A decoder shows that time can be read from the units by a linear rule. It does not show that the agent uses "
+        "it. A network before training, shown the same frames, sets the mark: what can be read from it was not "
+        "learned.",
         *decoder_words(study),
         *missing(study, "units"),
     )

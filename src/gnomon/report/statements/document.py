@@ -9,17 +9,18 @@ INTRODUCTION = """\
 # What the paper says, and how it is tested
 
 The statements of "Interval timing in deep reinforcement learning agents" (Deverett, Faulkner, Fortunato, Wayne, Leibo;
-NeurIPS 2019) in the paper's order and in our own words, each with the analysis that tests it and the rule of its verdict.
-`gnomon reproduce` writes a page with the verdicts and the numbers behind them. Its table is made from the same list as this
-document (`gnomon.report.statements`).
+NeurIPS 2019) in the paper's order and in our own words, each with the analysis that tests it and the rule of its
+verdict. `gnomon reproduce` writes a page with the verdicts and the numbers behind them. Its table is made from the same
+list as this document (`gnomon.report.statements`).
 
 A verdict is one of three:
 
 - **reproduced** or **contradicted**: the numbers say so, with their uncertainty;
 - **not decided**: they do not. One seed never decides anything about a kind of agent.
 
-An interval "over seeds" is the mean ± t s / √n (Student's t, 95 %). For the difference of two kinds of agent it is Welch's.
-"Ours" marks rules for words that the paper leaves open. "The tolerance" is the strictest one of the task, 8 frames.
+An interval "over seeds" is the mean ± t s / √n (Student's t, 95 %). For the difference of two kinds of agent it is
+Welch's. "Ours" marks rules for words that the paper leaves open. "The tolerance" is the strictest one of the task,
+8 frames.
 
 The two agents compared here differ in more than their memory ([results](results.md)). So a verdict on a comparison is
 about these agents.

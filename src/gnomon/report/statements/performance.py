@@ -14,7 +14,7 @@ from gnomon.report.statements.statement import (
     about_feedforward,
     about_recurrent,
 )
-from gnomon.report.wording import NOTHING, number, share, shares_over_seeds
+from gnomon.report.wording import NOTHING, number, shares_over_seeds
 from gnomon.study.files import Family, Study
 
 MATCHED = (
@@ -121,9 +121,7 @@ def mean_of(values: list[float]) -> float:
 def differing_settings(first: Family, second: Family) -> list[str]:
     """Settings but the controller in which two families differ."""
     ours, theirs = ({each.name: each.value for each in family.settings} for family in (first, second))
-    return [
-        name for name in ours if name.rpartition(".")[2] != "controller" and ours.get(name) != theirs.get(name)
-    ]
+    return [name for name in ours if name.rpartition(".")[2] != "controller" and ours.get(name) != theirs.get(name)]
 
 
 def less_accurate(study: Study, with_memory: Family, without: Family) -> Judgement:

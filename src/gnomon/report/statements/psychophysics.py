@@ -34,7 +34,7 @@ def sigmoid(study: Study, family: Family) -> Judgement:
         f"the slope of mean production in the middle third exceeds that at the short end by {low.written(2, '+')} and "
         f"that at the long end by {high.written(2, '+')}"
     )
-    return Judgement(here, both(*(verdict(each.above(0), each.below(0)) for each in (low, high))))
+    return Judgement(here, both(verdict(low.above(0), low.below(0)), verdict(high.above(0), high.below(0))))
 
 
 def scales(study: Study, family: Family) -> Judgement:
@@ -55,7 +55,9 @@ def exponent_words(fits: list[ScalarVariability]) -> str:
     others = [fit.c for each in fits for fit in each.fits]
     known = sum(each.identified for each in fits)
     span = f"; {within((min(others), max(others)))} over seeds, constraints and ranges" if others else ""
-    return f"c = {spread(each.c for each in fits).written(2)}{span}; identified in {known} of {count(len(fits), 'seed')}"
+    return (
+        f"c = {spread(each.c for each in fits).written(2)}{span}; identified in {known} of {count(len(fits), 'seed')}"
+    )
 
 
 def sublinear(study: Study, family: Family) -> Judgement:

@@ -149,12 +149,12 @@ def until_trained_again(judge: Callable[[Study, Family, Family], Judgement]):
 
 
 SAME = (
-    "Ours: the mean production differs from the usual agent's by less than the tolerance at every trained interval, with "
-    "its interval over the variant's seeds; contradicted if the interval lies above it."
+    "Ours: the mean production differs from the usual agent's by less than the tolerance at every trained interval, "
+    "with its interval over the variant's seeds; contradicted if the interval lies above it."
 )
 LEARNED = (
-    "Ours: the share of trials within the tolerance is above the best that a fixed answer reaches, with its interval over "
-    "seeds; contradicted if it is below."
+    "Ours: the share of trials within the tolerance is above the best that a fixed answer reaches, with its interval "
+    "over seeds; contradicted if it is below."
 )
 BIASED = (
     "The largest mean error over the trained intervals is larger than the LSTM's, Welch interval over seeds; "
