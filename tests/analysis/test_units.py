@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from gnomon.analysis.counter import counter
 from gnomon.analysis.results import from_json, to_json
 from gnomon.analysis.units import (
     FOLDS,
@@ -18,6 +19,7 @@ from gnomon.analysis.units import (
     completed_trials,
     cut_out,
     decode_elapsed,
+    decoder_baseline,
     population,
     trial_average,
 )
@@ -107,8 +109,8 @@ def test_only_completed_and_recorded_trials_count() -> None:
     expected = trials.filter(pl.col("outcome").is_in(["correct", "wrong"])).select("lane", "episode", "trial")
     assert result.trials.tolist() == expected.to_numpy().tolist()
     assert len(result.trials) == 4 * (len(ROWS) + 1)
-    assert [path.n_trials for path in result.aligned_to("set").trajectories] == [16, 20, 16]
-    assert max(np.abs(path.projection).max() for path in result.aligned_to("ready").trajectories) < 10
+    assert [path.n_trials for path in result.trajectories] == [16, 20, 16]
+    assert max(np.abs(path.projection).max() for path in result.trajectories) < 10
 
 
 # Averages and components.
@@ -137,28 +139,26 @@ def test_components_are_those_of_the_averages_covariance() -> None:
     recording, trials = evaluation(slow)
     result = population(recording, trials)
     units = recording["units_cell"].values.astype(float)
-    for event, end in (("ready", "set_frame"), ("set", "end_frame")):
-        averages = []
-        for t_s in (10, 20, 30):
-            epochs = [
-                units[trial["lane"], recording["episode"].values[trial["lane"]] == trial["episode"]][
-                    1 + trial[f"{event}_frame"] : 1 + trial[end]
-                ]
-                for trial in trials.to_dicts()
-                if trial["sample_interval"] == t_s
+    averages = []
+    for t_s in (10, 20, 30):
+        epochs = [
+            units[trial["lane"], recording["episode"].values[trial["lane"]] == trial["episode"]][
+                1 + trial["ready_frame"] : 1 + trial["end_frame"]
             ]
-            averages.append(trial_average(epochs))
-        rows = np.concatenate(averages)
-        variance, directions = np.linalg.eigh(np.cov(rows.T))
-        variance, directions = variance[::-1], directions[:, ::-1]
-        alignment = result.aligned_to(event)
-        np.testing.assert_allclose(alignment.explained_variance, variance / variance.sum(), rtol=1e-6)
-        for path, average in zip(alignment.trajectories, averages, strict=True):
-            expected = (average - rows.mean(0)) @ directions[:, :3]
-            np.testing.assert_allclose(np.abs(path.projection), np.abs(expected), atol=1e-8)
-        time = np.concatenate([np.arange(len(path.projection)) for path in alignment.trajectories])
-        projection = np.concatenate([path.projection for path in alignment.trajectories])
-        assert all(np.corrcoef(time, column)[0, 1] >= 0 for column in projection.T)
+            for trial in trials.to_dicts()
+            if trial["sample_interval"] == t_s
+        ]
+        averages.append(trial_average(epochs))
+    rows = np.concatenate(averages)
+    variance, directions = np.linalg.eigh(np.cov(rows.T))
+    variance, directions = variance[::-1], directions[:, ::-1]
+    np.testing.assert_allclose(result.explained_variance, variance / variance.sum(), rtol=1e-6)
+    for path, average in zip(result.trajectories, averages, strict=True):
+        expected = (average - rows.mean(0)) @ directions[:, :3]
+        np.testing.assert_allclose(np.abs(path.projection), np.abs(expected), atol=1e-8)
+    before_set = [path.projection[: path.sample_interval] for path in result.trajectories]
+    time = np.concatenate([np.arange(len(each)) for each in before_set])
+    assert all(np.corrcoef(time, column)[0, 1] >= 0 for column in np.concatenate(before_set).T)
 
 
 def test_a_rotating_population_lies_in_one_plane() -> None:
@@ -168,21 +168,77 @@ def test_a_rotating_population_lies_in_one_plane() -> None:
         return np.stack([np.cos(angle), np.sin(angle)], -1) @ plane.T
 
     result = population(*evaluation(rotating, [(t_s, t_s, "correct") for t_s in (10, 20, 30)]))
-    for alignment in result.alignments:
-        np.testing.assert_allclose(alignment.explained_variance[:3], [0.5, 0.5, 0], atol=1e-3)
-        for path in alignment.trajectories:
-            assert path.projection.shape == (path.sample_interval, 3)
-            np.testing.assert_allclose(np.linalg.norm(path.projection, axis=1), 1, atol=2e-3)
+    np.testing.assert_allclose(result.explained_variance[:3], [0.5, 0.5, 0], atol=1e-3)
+    for path in result.trajectories:
+        assert path.projection.shape == (2 * path.sample_interval, 3)
+        np.testing.assert_allclose(np.linalg.norm(path.projection, axis=1), 1, atol=2e-3)
+
+
+# The counter.
+
+
+def test_a_counter_rises_falls_and_comes_back() -> None:
+    def count(known: SimpleNamespace) -> NDArray:
+        # Counts to t_s, then down again; sign and place in the population are hidden from the analysis.
+        level = np.where(known.set >= 0, known.t_s - known.set, np.maximum(known.ready, 0))
+        return -0.1 * level[..., None] * np.array([1, 0, 2, 0, -1, 0]) + 0.01 * noise(known)
+
+    found = population(*evaluation(count, [(t_s, t_s, "correct") for t_s in (10, 20, 30)])).counter
+    assert found.rise.value > 0.99
+    assert found.fall.value < -0.99
+    assert found.distance.value < 0.05
+    assert found.turn.value == pytest.approx(0, abs=1)
+    assert found.before_set.value == pytest.approx(1, abs=0.1)
+    assert found.order_at_set.value == 1
+    assert found.height_per_frame.value == pytest.approx(1 / 30, rel=0.1)
+    np.testing.assert_allclose(found.at_set, (np.array([10, 20, 30]) - 1) / 30, atol=0.05)
+    assert (found.share_rising, found.share_falling) == (1, 1)
+    assert not found.rise.known  # two lanes are too few for an interval
+
+
+def test_a_clock_that_never_turns_is_no_counter() -> None:
+    def climb(known: SimpleNamespace) -> NDArray:
+        level = np.where(known.set >= 0, known.t_s + known.set, np.maximum(known.ready, 0))
+        return 0.1 * level[..., None] * np.ones(6) + 0.01 * noise(known)
+
+    found = population(*evaluation(climb)).counter
+    assert found.rise.value > 0.99
+    assert found.fall.value > 0.99
+    assert found.distance.value > 0.5
+    assert found.turn.value > 5
+    assert found.before_set.value == pytest.approx(0.5, abs=0.1)
+    assert found.share_falling == 0
+
+
+def test_a_counter_of_many_lanes_has_intervals() -> None:
+    rng = np.random.default_rng(0)
+    t_s = np.tile([10, 20, 30], 40)
+    up_and_down = [np.concatenate([np.arange(t), np.arange(t, 0, -1)]) + rng.normal(0, 0.5, 2 * t) for t in t_s]
+    found = counter(up_and_down, t_s, np.arange(120) % 12, n_bootstrap=200)
+    assert found.rise.above(0.9)
+    assert found.fall.below(-0.9)
+    assert found.order_at_set.above(0.9)
+    assert found.fallen.below(-0.4)
+    assert found.distance.below(0.1)
 
 
 # The decoder.
+
+
+def test_the_decoder_beside_that_of_a_network_that_has_not_learned() -> None:
+    trained, untrained = population(*evaluation(ramp)), population(*evaluation(noise))
+    (since_ready, since_set) = decoder_baseline(trained, untrained)
+    assert (since_ready.event, since_set.event) == ("ready", "set")
+    assert since_ready.r2 == trained.decoder("ready").r2
+    assert since_set.difference.value == trained.decoder("set").r2 - untrained.decoder("set").r2
+    assert since_set.difference.value > 0.9
 
 
 def test_time_is_read_from_a_ramp() -> None:
     recording, trials = evaluation(ramp)
     result = population(recording, trials)
     for event, lengths in (("ready", trials["sample_interval"]), ("set", trials["end_frame"] - trials["set_frame"])):
-        decoder = result.aligned_to(event).decoder
+        decoder = result.decoder(event)
         assert decoder.r2 > 0.999
         assert decoder.absolute_error < 0.3
         assert abs(decoder.chance_r2) < 0.05
@@ -199,8 +255,7 @@ def test_time_is_read_from_a_ramp() -> None:
 
 
 def test_nothing_is_read_from_noise() -> None:
-    for alignment in population(*evaluation(noise)).alignments:
-        decoder = alignment.decoder
+    for decoder in population(*evaluation(noise)).decoders:
         assert abs(decoder.r2) < 0.05
         assert decoder.absolute_error == pytest.approx(decoder.chance_absolute_error, rel=0.05)
 
@@ -211,27 +266,27 @@ def test_a_trial_is_never_taught_and_tested() -> None:
         return 0.1 * one_hot * elapsed(known)[..., None]
 
     # Each unit tells the time in one trial alone; whoever has seen other frames of it reads it without error.
-    assert population(*evaluation(codes_of_each_trial)).aligned_to("ready").decoder.r2 < 0.05
+    assert population(*evaluation(codes_of_each_trial)).decoder("ready").r2 < 0.05
 
 
 def test_chance_knows_how_long_a_trial_lasts() -> None:
     def memory_of_the_sample(known: SimpleNamespace) -> NDArray:
         return 0.01 * noise(known) + known.t_s[..., None] / 10
 
-    decoder = population(*evaluation(memory_of_the_sample)).aligned_to("set").decoder
+    decoder = population(*evaluation(memory_of_the_sample)).decoder("set")
     assert decoder.chance_r2 > 0.1
     assert decoder.r2 == pytest.approx(decoder.chance_r2, abs=0.03)
 
 
 def test_answers_on_sets_own_frame_leave_no_frames() -> None:
     rows: list[Row] = [(10, 0, "wrong"), (20, 18, "correct"), (20, 21, "correct"), (30, 33, "correct")]
-    result = population(*evaluation(ramp, rows)).aligned_to("set")
-    assert [path.projection.shape for path in result.trajectories] == [(0, 3), (21, 3), (33, 3)]
-    assert result.decoder.n_trials == 4 * 3
+    result = population(*evaluation(ramp, rows))
+    assert [path.projection.shape for path in result.trajectories] == [(10, 3), (41, 3), (63, 3)]
+    assert result.decoder("set").n_trials == 4 * 3
 
 
 def test_a_time_that_does_not_vary_has_no_r2() -> None:
-    decoder = decode_elapsed(list(np.random.default_rng(0).normal(size=(8, 1, 3))), seed=0)
+    decoder = decode_elapsed("set", list(np.random.default_rng(0).normal(size=(8, 1, 3))), np.arange(8), seed=0)
     assert np.isnan(decoder.r2)
     assert decoder.absolute_error == 0
 
@@ -254,7 +309,7 @@ def test_the_same_seed_gives_the_same_result_which_survives_json() -> None:
     assert text == to_json(from_json(Population, text))
     other = population(recording, trials, seed=1)
     assert to_json(other) != text
-    assert other.aligned_to("set").decoder.r2 == from_json(Population, text).aligned_to("set").decoder.r2
+    assert other.decoder("set").r2 == from_json(Population, text).decoder("set").r2
 
 
 def test_mistakes_are_named() -> None:
@@ -274,7 +329,7 @@ def test_mistakes_are_named() -> None:
     with pytest.raises(ValueError, match="the 6 units never change"):
         population(recording.assign(units_cell=recording["units_cell"] * 0), trials)
     with pytest.raises(ValueError, match="unknown event 'go'"):
-        population(recording, trials).aligned_to("go")
+        population(recording, trials).decoder("go")
 
 
 def test_too_few_trials_beyond_set_are_named() -> None:

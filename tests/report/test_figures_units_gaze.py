@@ -12,8 +12,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
+from gnomon.analysis.counter import counter
 from gnomon.analysis.gaze import GazePaths, IntervalGaze, Movement
-from gnomon.analysis.units import Alignment, Decoder, Population, Trajectory
+from gnomon.analysis.units import Decoder, Population, Trajectory
 from gnomon.lab.tasks.ready_set_go import PAPER
 from gnomon.report.figures.gaze import MEASURES, draw_mean_paths, draw_movement, draw_single_paths
 from gnomon.report.figures.style import interval_colours, styled
@@ -21,7 +22,6 @@ from gnomon.report.figures.units import (
     FEWEST,
     draw_component,
     draw_decoder,
-    draw_explained_variance,
     draw_interval_key,
     draw_trajectories,
 )
@@ -30,26 +30,22 @@ INTERVALS = (10, 20, 30)
 RNG = np.random.default_rng(0)
 
 
-def decoder() -> Decoder:
+def decoder(event: str) -> Decoder:
     n = np.array([9, 9, 7, FEWEST, FEWEST - 1])
     return Decoder(
-        n_trials=9, n_frames=int(n.sum()), r2=0.81, absolute_error=2.34, chance_r2=0.05, chance_r2_interval=(0.0, 0.1),
+        event=event, r2_interval=(0.7, 0.9), n_trials=9,
+        n_frames=int(n.sum()), r2=0.81, absolute_error=2.34, chance_r2=0.05, chance_r2_interval=(0.0, 0.1),
         chance_absolute_error=9.87, elapsed=np.arange(5), n_at_elapsed=n, decoded_mean=np.linspace(0.5, 4.5, 5),
         decoded_sd=np.full(5, 0.25), absolute_error_at_elapsed=np.full(5, 2.34),
     )  # fmt: skip
 
 
-def alignment(event: str, shares: tuple[float, ...]) -> Alignment:
-    # The shortest interval's trajectory is empty after Set: all were answered on its frame.
-    lengths = [t_s if event == "ready" else t_s - 10 for t_s in INTERVALS]
-    paths = tuple(Trajectory(t_s, 4, RNG.normal(size=(n, 3))) for t_s, n in zip(INTERVALS, lengths, strict=True))
-    return Alignment(event, np.array(shares), paths, decoder())
-
-
 @pytest.fixture(scope="module")
 def units() -> Population:
-    alignments = (alignment("ready", (0.6, 0.25, 0.1)), alignment("set", (0.7, 0.2, 0.05)))
-    return Population("ready_set_go", "cell", 128, np.zeros((12, 3), np.int64), alignments)
+    paths = tuple(Trajectory(t_s, 4, RNG.normal(size=(2 * t_s, 3))) for t_s in INTERVALS)
+    found = counter([path.projection[:, 0] for path in paths], np.array(INTERVALS), np.zeros(3, np.int64))
+    shares, decoders = np.array([0.6, 0.25, 0.1]), (decoder("ready"), decoder("set"))
+    return Population("ready_set_go", "cell", 128, np.zeros((12, 3), np.int64), shares, paths, found, decoders)
 
 
 def movement(phase: str, t_s: int) -> Movement:
@@ -100,36 +96,32 @@ def legend_words(legend: Legend | None) -> list[str]:
 # Units.
 
 
-@pytest.mark.parametrize(("event", "ends"), [("ready", "os"), ("set", "s^")])
-def test_trajectories_lie_in_the_plane_asked_for(axes: Axes, units: Population, event: str, ends: str) -> None:
-    draw_trajectories(axes, units, event, (1, 3))
-    alignment = units.aligned_to(event)
+def test_trajectories_lie_in_the_plane_asked_for(axes: Axes, units: Population) -> None:
+    draw_trajectories(axes, units, (1, 3))
     colours = interval_colours(INTERVALS)
-    for path in alignment.trajectories:
+    paths = [path.projection[:, [0, 2]] for path in units.trajectories]
+    for path, plane in zip(units.trajectories, paths, strict=True):
         line = lines(axes)[f"{path.sample_interval}"]
-        assert np.array_equal(data(line), path.projection[:, [0, 2]])
+        assert np.array_equal(data(line), plane)
         assert line.get_color() == colours[path.sample_interval]
-    lasting = [path.projection[:, [0, 2]] for path in alignment.trajectories if len(path.projection)]
-    assert np.array_equal(marks(axes, ends[0]), [path[0] for path in lasting])
-    assert np.array_equal(marks(axes, ends[1]), [path[-1] for path in lasting])
-    share = {"ready": "10", "set": "5"}[event]
-    assert axes.get_ylabel() == f"PC 3 ({share} % of variance)"
+    assert np.array_equal(marks(axes, "o"), [path[0] for path in paths])
+    assert np.array_equal(marks(axes, "s"), [path[t_s] for path, t_s in zip(paths, INTERVALS, strict=True)])
+    assert np.array_equal(marks(axes, "^"), [path[-1] for path in paths])
+    assert axes.get_ylabel() == "PC 3 (10 % of variance)"
 
 
-def test_a_component_is_drawn_in_time(axes: Axes, units: Population) -> None:
-    draw_component(axes, units, "set", 2)
-    for path in units.aligned_to("set").trajectories:
-        expected = np.column_stack([np.arange(len(path.projection)), path.projection[:, 1]])
+@pytest.mark.parametrize("event", ["ready", "set"])
+def test_a_component_is_drawn_in_time(axes: Axes, units: Population, event: str) -> None:
+    draw_component(axes, units, event, 2)
+    for path in units.trajectories:
+        start = -path.sample_interval if event == "set" else 0
+        expected = np.column_stack([start + np.arange(len(path.projection)), path.projection[:, 1]])
         assert np.array_equal(data(lines(axes)[f"{path.sample_interval}"]), expected)
-    assert axes.get_xlabel() == "frames since Set"
+    dashed = [line for line in axes.lines if line.get_linestyle() == "--"]
+    onsets = [float(np.asarray(line.get_xdata())[0]) for line in dashed]
+    assert onsets == ([0.0] if event == "set" else list(INTERVALS))
+    assert axes.get_xlabel() == f"frames since {event.capitalize()}"
     assert legend_words(axes.get_legend()) == ["Go"]
-
-
-def test_explained_variance_of_both_alignments(axes: Axes, units: Population) -> None:
-    draw_explained_variance(axes, units)
-    heights = [bar.get_height() for bar in axes.patches if isinstance(bar, Rectangle)]
-    assert heights == pytest.approx([60, 25, 10, 70, 20, 5])
-    assert legend_words(axes.get_legend()) == ["Ready to Set", "Set to Go"]
 
 
 def test_the_decoder_is_drawn_where_trials_are_enough(axes: Axes, units: Population) -> None:
@@ -144,18 +136,18 @@ def test_the_decoder_is_drawn_where_trials_are_enough(axes: Axes, units: Populat
 
 
 def test_the_key_of_intervals_leaves_the_legend_that_is_there(axes: Axes, units: Population) -> None:
-    draw_trajectories(axes, units, "ready")
+    draw_trajectories(axes, units)
     draw_interval_key(axes, INTERVALS)
     assert legend_words(axes.get_legend()) == ["10", "20", "30"]
     (kept,) = (each for each in axes.artists if isinstance(each, Legend))
-    assert legend_words(kept) == ["Ready", "Set"]
+    assert legend_words(kept) == ["Ready", "Set", "Go"]
 
 
 def test_mistakes_about_units_are_named(axes: Axes, units: Population) -> None:
     with pytest.raises(ValueError, match="unknown event 'go'"):
         draw_decoder(axes, units, "go")
     with pytest.raises(ValueError, match="component is 4; trajectories have components 1 to 3"):
-        draw_trajectories(axes, units, "ready", (1, 4))
+        draw_trajectories(axes, units, (1, 4))
     with pytest.raises(ValueError, match="component is 0"):
         draw_component(axes, units, "ready", 0)
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import beta
+from scipy.stats import beta, rankdata
 
 Array = NDArray[np.float64]
 Interval = tuple[float, float]
@@ -54,6 +54,14 @@ class Share:
     value: float  # nan without trials
     n_trials: int
     interval: Interval
+
+
+def difference_of(one: Estimate, other: Estimate) -> Estimate:
+    """The difference of two independent estimates; its interval joins theirs (the square-and-add method)."""
+    value = one.value - other.value
+    low = value - math.hypot(one.value - one.interval[0], other.interval[1] - other.value)
+    high = value + math.hypot(one.interval[1] - one.value, other.value - other.interval[0])
+    return Estimate(value, (low, high))
 
 
 def lane_weights(lanes: int, n_bootstrap: int = N_BOOTSTRAP, seed: int = 0) -> Array:
@@ -113,6 +121,13 @@ def ratio(numerator: NDArray[Any], denominator: NDArray[Any]) -> Array:
     return np.divide(numerator, denominator, out=np.full(np.shape(denominator), np.nan), where=denominator != 0)
 
 
+def rank_correlation(x: NDArray[Any], rows: Array) -> Array:
+    """Spearman's correlation of x [I] with every row [N, I]: [N]; nan where a row has a nan or does not vary."""
+    ranks, other = rankdata(rows, axis=1), rankdata(x)
+    ranks, other = ranks - ranks.mean(axis=1, keepdims=True), other - other.mean()
+    return ratio(ranks @ other, np.sqrt((ranks**2).sum(axis=1) * (other @ other)))
+
+
 @dataclass(frozen=True, eq=False)
 class LaneMoments:
     """Sums over each lane's productions, enough for the mean and the s.d. of every resample."""
@@ -153,6 +168,7 @@ def lane_moments(produced: pl.DataFrame) -> LaneMoments:
     error = produced["production_interval"].to_numpy().astype(np.float64) - t_s[place]
 
     def summed(values: Array) -> Array:
-        return np.bincount(lane * len(t_s) + place, values, lanes * len(t_s)).reshape(lanes, len(t_s))
+        flat = np.bincount(lane * len(t_s) + place, values, lanes * len(t_s)).astype(np.float64)
+        return flat.reshape(lanes, len(t_s))
 
     return LaneMoments(t_s.astype(np.int64), summed(np.ones(len(error))), summed(error), summed(error**2))

@@ -52,7 +52,7 @@ def generalisation(
     if not trained:
         raise ValueError("trained is empty; give the sample intervals of training, in frames")
     table = per_interval(trials)
-    kinds = tuple(_kind(interval, trained) for interval in table["sample_interval"])
+    kinds: tuple[Kind, ...] = tuple(_kind(interval, trained) for interval in table["sample_interval"])
     if set(kinds) == {"trained"}:
         raise ValueError(
             f"every sample interval in the table is a trained one ({table['sample_interval'].to_list()}); "

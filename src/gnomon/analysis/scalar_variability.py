@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
-from scipy.stats import rankdata
 
 from gnomon.analysis.bootstrap import (
     N_BOOTSTRAP,
@@ -21,7 +20,7 @@ from gnomon.analysis.bootstrap import (
     interval_over_lanes,
     intervals_over_lanes,
     lane_moments,
-    ratio,
+    rank_correlation,
 )
 from gnomon.analysis.performance import per_interval, productions
 
@@ -190,13 +189,6 @@ def corrected_aic(residual: Array, parameters: int) -> float:
     if n - k - 1 <= 0:
         return float("nan")
     return float(n * np.log(max(np.mean(residual**2), 1e-12)) + 2 * k + 2 * k * (k + 1) / (n - k - 1))
-
-
-def rank_correlation(t_s: NDArray[np.int64], sds: Array) -> Array:
-    """Spearman's correlation of t_s [I] with every row of sds [N, I]: [N]; nan where a row does not vary."""
-    ranks, other = rankdata(sds, axis=1), rankdata(t_s)
-    ranks, other = ranks - ranks.mean(axis=1, keepdims=True), other - other.mean()
-    return ratio(ranks @ other, np.sqrt((ranks**2).sum(axis=1) * (other @ other)))
 
 
 def fit_power_law(t_s: NDArray[np.int64], sd: NDArray[np.float64]) -> tuple[float, float, float]:

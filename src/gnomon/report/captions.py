@@ -1,7 +1,7 @@
 """Captions are the docstrings of the draw functions: written once, read on the page and in the API reference.
 
-A docstring's paragraph "How to read it: ..." is the caption. What follows "The paper: " in it stands on a line of its
-own, and says what the paper shows or finds in the same place.
+What follows "How to read it: " is the caption, or the whole docstring if it does not say so. What follows "The paper: "
+stands on a line of its own, and says what the paper shows or finds in the same place.
 """
 
 import inspect
@@ -19,12 +19,12 @@ class Caption(NamedTuple):
 
 
 def caption_of(draw: Callable[..., object]) -> Caption:
-    """The caption in a draw function's docstring; ValueError if there is none."""
-    paragraphs = [" ".join(paragraph.split()) for paragraph in (inspect.getdoc(draw) or "").split("\n\n")]
-    _, found, caption = " ".join(paragraphs).partition(READING)
-    if not found:
-        raise ValueError(f"the docstring of {draw.__name__} has no {READING.strip()!r}; the page needs it as a caption")
-    reading, _, paper = caption.partition(PAPER)
+    """The caption in a draw function's docstring; ValueError if it has none."""
+    whole = " ".join((inspect.getdoc(draw) or "").split())
+    if not whole:
+        raise ValueError(f"{draw.__name__} has no docstring; the page needs it as a caption")
+    before, _, after = whole.partition(READING)
+    reading, _, paper = (after or before).partition(PAPER)
     return Caption(capital(reading.strip()), paper.strip())
 
 

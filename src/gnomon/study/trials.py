@@ -26,7 +26,8 @@ from gnomon.study.participants import Participant
 
 FEWEST_LANES = 20  # lanes are what bootstraps resample
 MOST_LANES = 1200  # at once
-RECORDED_TRIALS = 320  # about: how many are recorded frame by frame
+RECORDED_TRIALS = 320  # at least about: how many are recorded frame by frame
+RECORDED_LANES = 12  # at least, if there are as many
 PROBE_PROBABILITY = 0.7
 FIRST_FRAME = -1  # number of the frame with an episode's first picture, in a recording
 
@@ -55,7 +56,7 @@ def make_trials(
         return
     agent, _ = load_agent(each.path)
     lanes = lanes_for(task, trials)
-    recorded = -(-RECORDED_TRIALS * lanes // trials) if recording is not None else 0
+    recorded = max(RECORDED_LANES, -(-RECORDED_TRIALS * lanes // trials)) if recording is not None else 0
     shown = [name for name in DEFAULT_UNITS if name in agent.controller.unit_names][:1]
     result = evaluate(
         agent, task, each.config.optics, trials=trials, seed=seed, lanes=lanes, record_lanes=recorded, units=shown

@@ -1,4 +1,4 @@
-"""Figures of the units: trajectories on principal components, explained variance, and elapsed time decoded.
+"""Figures of the units: trajectories on principal components, and elapsed time decoded.
 
 Every function takes axes and a result of `gnomon.analysis.units`, and computes nothing but places on the paper.
 """
@@ -10,65 +10,64 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from numpy.typing import NDArray
 
-from gnomon.analysis.units import VARIANCES, Alignment, Population
+from gnomon.analysis.units import Population
 from gnomon.report.figures.style import ACCENT, FAINT, INK, Colour, interval_colours
 
 # What happens at the beginning and at the end of what is aligned to an event, and the mark for it.
 ENDS = {"ready": ("Ready", "Set"), "set": ("Set", "Go")}
 MARKS = {"Ready": "o", "Set": "s", "Go": "^"}
 MARK_SIZE = 5.5  # points
-BAR = 0.4  # width, components
 FEWEST = 5  # a mean over fewer trials is not drawn
 
 
-def draw_trajectories(axes: Axes, population: Population, event: str, components: tuple[int, int] = (1, 2)) -> None:
-    """Trial averages in the plane of two principal components (counted from 1), one line per sample interval."""
-    alignment = population.aligned_to(event)
-    across, up = (drawable(alignment, component) - 1 for component in components)
-    colours = interval_colours([each.sample_interval for each in alignment.trajectories])
-    for each in alignment.trajectories:
+def draw_trajectories(axes: Axes, population: Population, components: tuple[int, int] = (1, 2)) -> None:
+    """Trial averages in the plane of two principal components (counted from 1), one line per sample interval.
+
+    Whole trials, from Ready through Set to the response, on components of whole trials.
+    """
+    across, up = (drawable(population, component) - 1 for component in components)
+    colours = interval_colours([each.sample_interval for each in population.trajectories])
+    for each in population.trajectories:
         path = each.projection[:, [across, up]]  # [frame, 2]
         colour = colours[each.sample_interval]
         axes.plot(*path.T, color=colour, label=f"{each.sample_interval}")
-        for mark, place in zip(ENDS[event], (slice(None, 1), slice(-1, None)), strict=True):
+        events = (("Ready", slice(None, 1)), ("Set", slice(each.sample_interval, each.sample_interval + 1)))
+        for mark, place in (*events, ("Go", slice(-1, None))):
             mark_event(axes, mark, path[place], colour)
-    axes.set_xlabel(component_name(alignment, components[0]))
-    axes.set_ylabel(component_name(alignment, components[1]))
-    axes.set_title(f"{' to '.join(ENDS[event])}, {population.n_units} {population.units} units")
-    axes.legend(handles=event_handles(ENDS[event]), loc="best")
+    axes.set_xlabel(component_name(population, components[0]))
+    axes.set_ylabel(component_name(population, components[1]))
+    axes.set_title(f"Ready to Go, {population.n_units} {population.units} units")
+    axes.legend(handles=event_handles(("Ready", "Set", "Go")), loc="best")
 
 
 def draw_component(axes: Axes, population: Population, event: str, component: int = 1) -> None:
-    """One principal component (counted from 1) in time, one line per sample interval, as the paper shows it."""
-    alignment = population.aligned_to(event)
-    column = drawable(alignment, component) - 1
-    colours = interval_colours([each.sample_interval for each in alignment.trajectories])
-    for each in alignment.trajectories:
-        y = each.projection[:, column]
-        colour = colours[each.sample_interval]
-        axes.plot(range(len(y)), y, color=colour, label=f"{each.sample_interval}")
-        mark_event(axes, ENDS[event][1], np.column_stack([np.arange(len(y), dtype=float), y])[-1:], colour)
+    """One principal component (counted from 1) over whole trials, aligned to "ready" or to "set", as in the paper.
+
+    How to read it: one line per sample interval, from Ready to the response. Aligned to Ready, dashed lines in the same
+    colours are the onsets of Set; aligned to Set, one grey line is. A counter rises along one line until Set, turns
+    there, and is back at its first height by the response; at Set it stands higher after longer intervals.
+    """
+    if event not in ENDS:
+        raise ValueError(f"unknown event {event!r}; choose {', '.join(ENDS)}")
+    column = drawable(population, component) - 1
+    colours = interval_colours([each.sample_interval for each in population.trajectories])
+    if event == "set":
+        axes.axvline(0, color=FAINT, linewidth=1, linestyle="--", zorder=1)
+    for each in population.trajectories:
+        y, colour = each.projection[:, column], colours[each.sample_interval]
+        x = np.arange(len(y), dtype=float) - (each.sample_interval if event == "set" else 0)
+        if event == "ready":
+            axes.axvline(each.sample_interval, color=colour, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
+        axes.plot(x, y, color=colour, label=f"{each.sample_interval}")
+        mark_event(axes, "Go", np.column_stack([x, y])[-1:], colour)
     axes.set_xlabel(f"frames since {ENDS[event][0]}")
-    axes.set_ylabel(component_name(alignment, component))
-    axes.legend(handles=event_handles(ENDS[event][1:]), loc="best")
-
-
-def draw_explained_variance(axes: Axes, population: Population) -> None:
-    """Share of the trial averages' variance that each principal component explains, for both alignments."""
-    for alignment, colour, shift in zip(population.alignments, (INK, FAINT), (-0.5, 0.5), strict=True):
-        shares = 100 * alignment.explained_variance
-        places = [number + shift * BAR for number in range(1, len(shares) + 1)]
-        axes.bar(places, shares, BAR, color=colour, label=" to ".join(ENDS[alignment.event]))
-    axes.set_xticks(range(1, VARIANCES + 1))
-    axes.set_xlabel("principal component")
-    axes.set_ylabel("variance explained (%)")
-    axes.set_ylim(0, 100)
-    axes.legend(loc="upper right")
+    axes.set_ylabel(component_name(population, component))
+    axes.legend(handles=event_handles(("Go",)), loc="best")
 
 
 def draw_decoder(axes: Axes, population: Population, event: str) -> None:
     """Elapsed time decoded from trials never seen, mean and s.d., against the true one, where trials are enough."""
-    decoder = population.aligned_to(event).decoder
+    decoder = population.decoder(event)
     enough = decoder.n_at_elapsed >= FEWEST
     elapsed, mean, sd = decoder.elapsed[enough], decoder.decoded_mean[enough], decoder.decoded_sd[enough]
     axes.axline((0, 0), slope=1, color=FAINT, linewidth=1, linestyle="--", zorder=1)
@@ -108,16 +107,16 @@ def draw_interval_key(axes: Axes, intervals: Sequence[int]) -> None:
 # What the panels share ------------------------------------------------------------------------------------
 
 
-def drawable(alignment: Alignment, component: int) -> int:
+def drawable(population: Population, component: int) -> int:
     """The component, if trajectories have it."""
-    available = alignment.trajectories[0].projection.shape[1]
+    available = population.trajectories[0].projection.shape[1]
     if not 1 <= component <= available:
         raise ValueError(f"component is {component}; trajectories have components 1 to {available}")
     return component
 
 
-def component_name(alignment: Alignment, component: int) -> str:
-    return f"PC {component} ({100 * alignment.explained_variance[component - 1]:.0f} % of variance)"
+def component_name(population: Population, component: int) -> str:
+    return f"PC {component} ({100 * population.explained_variance[component - 1]:.0f} % of variance)"
 
 
 def mark_event(axes: Axes, event: str, points: NDArray[np.float64], colour: Colour | str) -> None:
