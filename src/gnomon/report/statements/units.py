@@ -116,7 +116,8 @@ STATEMENTS = (
     ),
     Statement(
         "counter-ordered", "3.3, Fig. 5",
-        "Aligned to Set, the activity is ordered by interval: it falls from a higher point when the interval is longer.",
+        "Aligned to Set, the activity is ordered by interval: it falls from a higher point when the interval is "
+        "longer.",
         counter,
         "The rank correlation of the component at Set with the sample interval is above 0, with its interval over "
         "seeds; contradicted if below.",
