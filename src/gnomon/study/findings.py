@@ -9,8 +9,10 @@ import xarray as xr
 
 from gnomon.analysis.first_trials import FirstTrials, first_trials
 from gnomon.analysis.gaze import GazePaths, gaze_paths
+from gnomon.analysis.gaze_strategy import GazeStrategy, gaze_strategy
 from gnomon.analysis.generalisation import Generalisation, generalisation
 from gnomon.analysis.observer_fit import Comparison, ObserverFit, Profile, compare, profile
+from gnomon.analysis.observer_rivals import Rivals, rivals
 from gnomon.analysis.performance import LearningCurve, Production, learning_curve, production
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
 from gnomon.analysis.units import Population, population
@@ -34,9 +36,11 @@ class Findings:
     comparison: Comparison | None  # of observers
     observer: ObserverFit | None  # the paper's: BLS with the prior of training
     profile: Profile | None
+    rivals: Rivals | None  # models without a prior, and tests of fit
     population: Population | None
     untrained: Population | None  # the same network before training, shown the same frames
     gaze: GazePaths | None
+    strategy: GazeStrategy | None
     missing: tuple[tuple[str, str], ...]  # analysis, reason
 
     @property
@@ -76,16 +80,18 @@ def find(
     produced = attempt("production", lambda: production(trials, tolerance))
     first = attempt("first trials", lambda: first_trials(trials, tolerance))
     spread = attempt("scalar variability", lambda: scalar_variability(trials))
-    general = comparison = observer = surface = units = before = paths = None
+    general = comparison = observer = surface = others = units = before = paths = strategy = None
     if probes is not None:
         general = attempt("generalisation", lambda: generalisation(probes, intervals))
         comparison = attempt("observer", lambda: compare(trials, intervals=intervals))
     if comparison is not None:
         bls = {(fitted.observer, fitted.prior): fitted for fitted in comparison.fits}[PAPERS_OBSERVER]
         observer, surface = bls, attempt("profile", lambda: profile(bls))
+        others = attempt("rivals", lambda: rivals(trials, comparison, intervals))
     if recording is not None:
         units = attempt("units", lambda: population(recording, trials))
         paths = attempt("gaze", lambda: gaze_paths(recording, trials, task))
+        strategy = attempt("strategy of the gaze", lambda: gaze_strategy(recording, trials, task))
     if untrained is not None:
         before = attempt("untrained units", lambda: population(untrained, trials))
     return Findings(
@@ -98,9 +104,11 @@ def find(
         comparison=comparison,
         observer=observer,
         profile=surface,
+        rivals=others,
         population=units,
         untrained=before,
         gaze=paths,
+        strategy=strategy,
         missing=tuple(missing),
     )
 

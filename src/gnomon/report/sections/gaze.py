@@ -2,6 +2,7 @@
 
 from matplotlib.axes import Axes
 
+from gnomon.analysis.gaze_strategy import RADII
 from gnomon.report.captions import caption_of
 from gnomon.report.figures.gaze import PHASE_LOOKS, draw_mean_paths, draw_movement, draw_single_paths
 from gnomon.report.figures.performance import words
@@ -9,7 +10,7 @@ from gnomon.report.figures.units import draw_interval_key
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Image, Section, Table
 from gnomon.report.panels import SQUARE, WITH_KEY, family_panels, missing, rows_of
-from gnomon.report.wording import number, over_seeds, sentence, share, shares_over_seeds
+from gnomon.report.wording import number, over_seeds, sentence, share, shares_over_seeds, within
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
 
@@ -51,7 +52,7 @@ def section(study: Study, gallery: Gallery) -> Section:
                 f"{over_seeds([m.travelled for m in moved], 3)} monitor widths per frame. The mean path explains "
                 f"{shares_over_seeds([m.stereotypy for m in moved])} of where it is."
             )
-    tables = (movement_table(seen),) if seen else ()
+    tables = (strategy_table(seen), movement_table(seen)) if seen else ()
     return Section("Gaze", (*text, *missing(study, "gaze")), figures if seen else (), tables)
 
 
@@ -81,3 +82,36 @@ def movement_table(seen: list[Findings]) -> Table:
     header = ("agent", "phase", "travelled per frame", "moves in", "spread", "mean path explains", "off the monitor")
     note = "Distances in monitor widths. Spread: mean distance of single trials from the mean path at the same frame."
     return Table("Gaze while waiting", header, tuple(rows), note)
+
+
+def strategy_table(seen: list[Findings]) -> Table:
+    """What the paper says of both agents' gaze, in numbers of each seed."""
+    rows = []
+    for found in seen:
+        result = found.strategy
+        if result is None:
+            continue
+        hold, shift = result.hold, result.shift
+        cells = [
+            f"{share(one.value)} ({share(one.interval[0])} to {share(one.interval[1])})"
+            for one in (hold.within[-1], hold.share_moved)
+        ]
+        cells += [
+            f"{number(one.value, digits)} ({within(one.interval, digits)})"
+            for one, digits in (
+                (hold.drift, 1), (shift.half_way, 2), (shift.linearity, 2), (result.branch.branching, 2),
+                (result.expansion.slope, 3),
+            )
+        ]  # fmt: skip
+        rows.append((found.name, *cells))
+    header = (
+        "agent", f"within {RADII[-1]:g}° of the cross", "moves in", "drift, degrees", "half of the way after",
+        "R² of a straight shift", "branching", "expansion, degrees per frame",
+    )  # fmt: skip
+    note = (
+        "The first three from Ready to Set: share of frames near the cross and with a movement, and how far the mean gaze "
+        "goes. Then from Set to the response: the share of the time after which half of the way to Go is done. "
+        "Branching: how much further trials with Set are from trials without, 15 frames after Set, in units of the spread "
+        "of single trials. Expansion: growth of the mean path's extent with the sample interval. 95 % over lanes."
+    )
+    return Table("Strategies of the gaze", header, tuple(rows), note)

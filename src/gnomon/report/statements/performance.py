@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from gnomon.analysis.generalisation import generalisation
-from gnomon.analysis.performance import Production, learning_curve, production
-from gnomon.report.statements.seeds import Spread, difference, spread, verdict
+from gnomon.analysis.performance import Production, production
+from gnomon.analysis.seeds import end_bias_over_seeds, time_to_half, widths
+from gnomon.report.statements.seeds import Spread, difference, from_difference, spread, spread_of, verdict
 from gnomon.report.statements.statement import (
     Judgement,
     Statement,
@@ -21,6 +22,7 @@ MATCHED = (
     "Ours: the largest mean error over the trained intervals is below the task's strictest tolerance, with its "
     "interval over seeds; contradicted if the interval lies above it."
 )
+MILLION = 1e6
 REGIONS = {"interpolated": "between", "below": "below", "above": "above"}  # of untrained intervals
 
 
@@ -48,7 +50,7 @@ def share_of_a_constant(study: Study) -> float:
 
 
 def region_errors(study: Study, family: Family, region: str) -> list[float]:
-    """Each seed's mean of |mean error| over the untrained intervals of a region, frames."""
+    """Each seed's mean size of the mean error over the untrained intervals of a region, frames."""
     results = [each.generalisation for each in study.of(family) if each.generalisation is not None]
     return [float(np.abs(each.bias[np.array(each.kind) == region]).mean()) for each in results if region in each.kind]
 
@@ -89,33 +91,23 @@ def learns(study: Study, family: Family) -> Judgement:
     return Judgement(here, verdict(found.above(blind), found.below(blind)))
 
 
-def frames_to_half(study: Study, family: Family, rate: float) -> list[float]:
-    """Frames of training (millions) until each seed's reward rate first reaches half of `rate`."""
-    curve = study.learning[family.name].over_frames
-    reached = curve.reward_rate >= rate / 2  # [S, G]
-    return [float(curve.grid[seed.argmax()]) / 1e6 if seed.any() else math.nan for seed in reached]
-
-
 def learns_more_slowly(study: Study, with_memory: Family, without: Family) -> Judgement:
     if with_memory.name not in study.learning or without.name not in study.learning:
         return Judgement("no learning curves of both are at hand", "not decided")
-    rate = float(study.learning[with_memory.name].over_frames.mean[-1])
-    slow, fast = (frames_to_half(study, family, rate) for family in (without, with_memory))
+    slow, fast = (
+        [float(value) / MILLION for value in time_to_half(study.learning[family.name].over_frames)]
+        for family in (without, with_memory)
+    )
     later = difference(slow, fast)
     here = (
-        f"half of the recurrent agent's final reward rate after {number(mean_of(slow), 1)} and "
-        f"{number(mean_of(fast), 1)} million frames; difference {later.written(1, '+')}"
+        f"half of the final reward rate after {over_seeds(slow, 1)} million frames, the recurrent agent after "
+        f"{over_seeds(fast, 1)}; difference {later.written(1, '+')}"
     )
     differing = differing_settings(with_memory, without)
     if differing:
-        here += f". The two were trained with {len(differing)} different settings, so their speeds say nothing"
+        here += f". The two were trained with {len(differing)} different settings, so their speeds cannot be compared"
         return Judgement(here, "not decided")
     return Judgement(here, verdict(later.above(0), later.below(0)))
-
-
-def mean_of(values: list[float]) -> float:
-    finite = [value for value in values if math.isfinite(value)]
-    return sum(finite) / len(finite) if finite else math.nan
 
 
 def differing_settings(first: Family, second: Family) -> list[str]:
@@ -131,11 +123,13 @@ def less_accurate(study: Study, with_memory: Family, without: Family) -> Judgeme
 
 
 def wider(study: Study, with_memory: Family, without: Family) -> Judgement:
-    sds = [[float(np.nanmean(each.sd)) for each in produced(study, family)] for family in (without, with_memory)]
-    more = difference(*sds)
-    at = [np.nanmean([each.sd for each in produced(study, family)], axis=0) for family in (without, with_memory)]
-    where = f"; wider at {int((at[0] > at[1]).sum())} of {len(at[0])} intervals" if at[0].shape == at[1].shape else ""
-    here = f"mean s.d. in frames, feedforward minus recurrent: {more.written(1, '+')}{where}"
+    found = widths(produced(study, without), produced(study, with_memory))
+    more = from_difference(found.overall)
+    at = [each.difference > 0 for each in found.differences]
+    here = (
+        f"mean s.d. in frames, feedforward minus recurrent: {more.written(1, '+')}; wider at {sum(at)} of {len(at)} "
+        "intervals, means over seeds"
+    )
     return Judgement(here, verdict(more.above(0), more.below(0)))
 
 
@@ -143,7 +137,8 @@ def towards_the_mean(end: int):
     """At the shortest (0) or the longest (-1) interval: productions err towards the middle of the intervals."""
 
     def judge(study: Study, family: Family) -> Judgement:
-        found = spread(float(each.bias[end]) for each in produced(study, family))
+        ends = end_bias_over_seeds(produced(study, family))
+        found = spread_of(ends.shortest if end == 0 else ends.longest, len(produced(study, family)))
         here = f"mean error at {study.facts.intervals[end]} frames: {found.written(1, '+')}"
         yes, no = (found.above(0), found.below(0)) if end == 0 else (found.below(0), found.above(0))
         return Judgement(here, verdict(yes, no))
@@ -156,7 +151,7 @@ def generalises_worse(study: Study, with_memory: Family, without: Family) -> Jud
         words: difference(region_errors(study, without, region), region_errors(study, with_memory, region))
         for region, words in REGIONS.items()
     }
-    said = [f"{words} {each.written(1, '+')}" for words, each in more.items() if not math.isnan(each.mean)]
+    said = [f"{words} {each.written(1, '+')}" for words, each in more.items() if not math.isnan(each.value)]
     here = f"mean error in frames, feedforward minus recurrent: {'; '.join(said) or NOTHING}"
     worse, better = (sum(getattr(each, side)(0) for each in more.values()) for side in ("above", "below"))
     return Judgement(here, verdict(worse > 0 and not better, better > 0 and not worse))
@@ -200,8 +195,8 @@ STATEMENTS = (
     Statement(
         "feedforward-slower", "3.1, Fig. 3a",
         "The feedforward agent learns more slowly than the recurrent one.",
-        learning_curve,
-        "Frames until half of the recurrent agent's final reward rate, Welch interval of the difference over seeds. "
+        time_to_half,
+        "Frames until half of an agent's final reward rate, Welch interval of the difference over seeds. "
         "Decided only if both were trained with the same settings.",
         about_both(learns_more_slowly),
     ),
@@ -216,7 +211,7 @@ STATEMENTS = (
     Statement(
         "feedforward-wider", "3.1, Fig. 3b",
         "The feedforward agent's productions are more widely distributed than the recurrent one's.",
-        production,
+        widths,
         "S.d. of production, mean over trained intervals, Welch interval of the difference over seeds: above 0; "
         "contradicted if below.",
         about_both(wider),
@@ -225,14 +220,14 @@ STATEMENTS = (
         "feedforward-bias-short", "3.1, Fig. 3b",
         "The feedforward agent's productions are biased towards the mean at both ends. Here: the shortest interval, "
         "answered late.",
-        production, "Mean error above 0, with its interval over seeds; contradicted if below.",
+        end_bias_over_seeds, "Mean error above 0, with its interval over seeds; contradicted if below.",
         about_feedforward(towards_the_mean(0)),
     ),
     Statement(
         "feedforward-bias-long", "3.1, Fig. 3b",
         "The feedforward agent's productions are biased towards the mean at both ends. Here: the longest interval, "
         "answered early.",
-        production, "Mean error below 0, with its interval over seeds; contradicted if above.",
+        end_bias_over_seeds, "Mean error below 0, with its interval over seeds; contradicted if above.",
         about_feedforward(towards_the_mean(-1)),
     ),
     Statement(

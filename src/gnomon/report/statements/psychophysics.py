@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from gnomon.analysis.observer_rivals import Rivals, rivals
 from gnomon.analysis.performance import Production, production
 from gnomon.analysis.scalar_variability import IDENTIFIED, ScalarVariability, scalar_variability
 from gnomon.report.statements.performance import produced
 from gnomon.report.statements.seeds import both, spread, verdict
 from gnomon.report.statements.statement import Judgement, Statement, about_feedforward
-from gnomon.report.wording import count, number, within
+from gnomon.report.wording import NOTHING, count, number, over_seeds, within
 from gnomon.study.files import Family, Study
 
 EXPONENT = 0.7  # the paper's c
@@ -74,6 +75,46 @@ def exponent(study: Study, family: Family) -> Judgement:
     return Judgement(exponent_words(fits), verdict(known and narrow and not outside, known and outside))
 
 
+def compared_models(study: Study, family: Family) -> list[Rivals]:
+    return [each.rivals for each in study.of(family) if each.rivals is not None]
+
+
+def observer_fits(study: Study, family: Family) -> Judgement:
+    """The Bayesian observer against models without a prior, and against a description without any theory."""
+    found = compared_models(study, family)
+    clock = [each.behind("bayesian", "clock", "no_prior") for each in found]
+    normals = [each.behind("bayesian", "normals") for each in found]
+    rejected = [each.best("bayesian").rejected for each in found]
+    here = (
+        f"AIC of the Bayesian observer above that of the best model without a prior: {signed(clock)}; above that of a "
+        f"normal for each interval: {signed(normals)}; chi-square rejects it in {sum(rejected)} of "
+        f"{count(len(rejected), 'seed')}"
+    )
+    several = len(found) > 1
+    yes = several and all(value < 0 for value in (*clock, *normals))
+    return Judgement(here, verdict(yes, several and all(value > 0 for value in clock)))
+
+
+def signed(values: list[float]) -> str:
+    return ", ".join(number(value, 0, "+") for value in values) or NOTHING
+
+
+def observer_bias(study: Study, family: Family) -> Judgement:
+    """What the Bayesian observer leaves of the bias at both ends."""
+    found = compared_models(study, family)
+    left = [spread(float(each.best("bayesian").residual[end]) for each in found) for end in (0, -1)]
+    bias = [over_seeds([float(each.bias[end]) for each in found], 1) for end in (0, -1)]
+    ends = (study.facts.intervals[0], study.facts.intervals[-1])
+    here = "; ".join(
+        f"at {t_s} frames the mean error is {error}, of which the observer leaves {rest.written(1, '+')} unexplained"
+        for t_s, error, rest in zip(ends, bias, left, strict=True)
+    )
+    limit = study.facts.tolerance
+    off = [each.above(0) or each.below(0) for each in left]
+    inside = [each.above(-limit) and each.below(limit) for each in left]
+    return Judgement(here, verdict(all(inside) and not any(off), any(off)))
+
+
 KNOWN = f"c is identified in a seed if its interval over lanes is narrower than {number(IDENTIFIED, 1)}"
 
 STATEMENTS = (
@@ -106,5 +147,22 @@ STATEMENTS = (
         f"{EXPONENT} lies within the interval of c over seeds, which is narrower than {number(IDENTIFIED, 1)}; "
         f"contradicted if it lies outside. Not decided unless c is identified in every seed ({KNOWN}).",
         about_feedforward(exponent),
+    ),
+    Statement(
+        "feedforward-observer", "3.2, Fig. 4b",
+        "A Bayesian least-squares observer describes the feedforward agent's productions approximately.",
+        rivals,
+        "Ours: in every one of several seeds it has a lower AIC than a clock with an end, than observers without a "
+        "prior, and than a normal for each interval. Contradicted if in every seed a model without a prior has a lower "
+        "AIC.",
+        about_feedforward(observer_fits),
+    ),
+    Statement(
+        "feedforward-observer-bias", "3.2, Fig. 4b",
+        "In particular, the observer shares the agent's bias towards the mean at both ends.",
+        rivals,
+        "What the observer leaves of the mean error at either end has an interval over seeds that holds 0 and lies "
+        "within the tolerance (ours); contradicted if an interval excludes 0.",
+        about_feedforward(observer_bias),
     ),
 )  # fmt: skip

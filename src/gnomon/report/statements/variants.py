@@ -126,8 +126,8 @@ def biased(study: Study, variant: Family, base: Family) -> Judgement:
     more = difference(*errors)
     single = f"; {ONE_SEED}" if len(errors[0]) == 1 else ""
     here = (
-        f"largest mean error {number(spread(errors[0]).mean, 1)} frames, {words(base.name)} "
-        f"{number(spread(errors[1]).mean, 1)}; difference {more.written(1, '+')}{single}"
+        f"largest mean error {number(spread(errors[0]).value, 1)} frames, {words(base.name)} "
+        f"{number(spread(errors[1]).value, 1)}; difference {more.written(1, '+')}{single}"
     )
     return Judgement(here, verdict(more.above(0), more.below(0)))
 
