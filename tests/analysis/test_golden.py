@@ -69,7 +69,7 @@ def likelihood(trials: pl.DataFrame) -> Profile:
 
 
 def bootstrap(trials: pl.DataFrame) -> ObserverBootstrap:
-    return observer_fit.bootstrap(observer_fit.fit(trials), n=4)
+    return observer_fit.bootstrap(trials, observer_fit.fit(trials), n=4)
 
 
 def compare(trials: pl.DataFrame) -> Comparison:

@@ -298,8 +298,16 @@ def test_profile_that_ends_too_soon_leaves_the_interval_open(fitted: ObserverFit
     assert np.isnan(result.w_m_interval[1])
 
 
-def test_bootstrap_spreads_like_the_profile(fitted: ObserverFit, profiled: Profile) -> None:
-    result = bootstrap(fitted, n=8)
+def test_bootstrap_spreads_like_the_profile(
+    productions: tuple[np.ndarray, np.ndarray], fitted: ObserverFit, profiled: Profile
+) -> None:
+    t_s, t_p = productions
+    trials = pl.DataFrame({"sample_interval": t_s, "production_interval": t_p}).with_columns(
+        task=pl.lit("ready_set_go"), outcome=pl.lit("correct"), lane=pl.int_range(pl.len()) % 100
+    )
+    result = bootstrap(trials, fitted, n=8)
+    with pytest.raises(ValueError, match="not those to which the observer was fitted"):
+        bootstrap(trials.head(100), fitted, n=2)
     expected = np.diff(profiled.w_m_interval)[0] / (2 * 1.96)
     assert expected / 2 < result.w_m.std(ddof=1) < expected * 2
     assert result.w_m.mean() == pytest.approx(fitted.w_m, abs=2 * expected)

@@ -37,7 +37,7 @@ Answer = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 # Subjects -------------------------------------------------------------------------------------------------
 
 
-def table(answer: Answer, intervals: Sequence[int] = TRAINED, seed: int = 0, repeats: int = 20) -> pl.DataFrame:
+def table(answer: Answer, intervals: Sequence[int] = TRAINED, seed: int = 0, repeats: int = 100) -> pl.DataFrame:
     """A subject that answers t_s frames with answer(t_s) frames."""
     t_s = np.tile(np.array(intervals), repeats)
     t_p = np.maximum(np.rint(answer(t_s, np.random.default_rng(seed))), 0).astype(int)
@@ -45,9 +45,9 @@ def table(answer: Answer, intervals: Sequence[int] = TRAINED, seed: int = 0, rep
     return pl.DataFrame(
         {
             "task": "ready_set_go",
-            "lane": np.arange(len(t_s)) % LANES,
+            "lane": np.arange(len(t_s)) // len(intervals) % LANES,
             "episode": 0,
-            "trial": np.arange(len(t_s)) // LANES,
+            "trial": np.arange(len(t_s)),
             "sample_interval": t_s,
             "production_interval": t_p,
             "outcome": np.where(right, "correct", "wrong"),

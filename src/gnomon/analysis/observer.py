@@ -35,6 +35,7 @@ class Observer:
     kind: Kind
     prior: Prior
     intervals: tuple[float, ...]  # frames, ascending; the discrete prior's support, the uniform prior's range
+    ceiling: float = np.inf  # frames; where the clock of the "identity" observer ends
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -49,7 +50,7 @@ class Observer:
         """t_e (frames) for each measurement t_m (frames), in the shape of t_m."""
         t_m, support = np.asarray(t_m, dtype=np.float64), np.array(self.intervals)
         if self.kind == "identity":
-            return np.maximum(t_m, SHORTEST_ESTIMATE)
+            return np.clip(t_m, SHORTEST_ESTIMATE, self.ceiling)
         if self.kind == "mle":
             return np.maximum(t_m / _mode_of_measurement(w_m), SHORTEST_ESTIMATE)
         if self.prior == "uniform" and self.kind == "map":
@@ -119,7 +120,8 @@ class Observer:
         """Measurements at which t_e jumps, bends or nearly jumps, and over how many frames: both [K]."""
         support = np.array(self.intervals)
         if self.kind in WITHOUT_PRIOR:
-            return np.array([0.0]), np.array([1.0])
+            bends = np.array([0.0, self.ceiling] if np.isfinite(self.ceiling) else [0.0])
+            return bends, np.ones(len(bends))
         if self.prior == "uniform":
             ends = support[[0, -1]] * _mode_of_measurement(w_m)
             return (ends, np.ones(2)) if self.kind == "map" else (np.empty(0), np.empty(0))

@@ -16,9 +16,9 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 from scipy.stats import chi2
 
-from gnomon.analysis.bootstrap import percentile_interval
+from gnomon.analysis.bootstrap import interval_over_lanes, lane_index, lane_weights
 from gnomon.analysis.observer import WITHOUT_PRIOR, Array, Kind, Observer, Prior
-from gnomon.analysis.performance import judged
+from gnomon.analysis.performance import judged, productions
 
 CANDIDATES: tuple[tuple[Kind, Prior], ...] = (
     ("bls", "discrete"),
@@ -93,12 +93,12 @@ class Profile:
 
 @dataclass(frozen=True, eq=False)
 class ObserverBootstrap:
-    """Refits to N resampled data sets, trials resampled within each sample interval."""
+    """Refits to N resamples of the lanes."""
 
     w_m: Array  # [N]
     w_p: Array  # [N]
     lapse: Array  # [N]
-    w_m_interval: tuple[float, float]  # 95 % percentile interval
+    w_m_interval: tuple[float, float]  # 95 % over lanes
     w_p_interval: tuple[float, float]
     correlation: float  # of w_m and w_p over the refits; near -1 means one is bought with the other
 
@@ -220,20 +220,24 @@ def profile(fitted: ObserverFit, w_m: ArrayLike | None = None, w_p: ArrayLike | 
     )
 
 
-def bootstrap(fitted: ObserverFit, n: int = 100, seed: int = 0) -> ObserverBootstrap:
-    """Refit n resampled data sets, setting out from the fit."""
-    rng, data = np.random.default_rng(seed), _data_of(fitted)
-    strata = [np.flatnonzero(data.t_s == sample) for sample in np.unique(data.t_s)]
+def bootstrap(trials: pl.DataFrame, fitted: ObserverFit, n: int = 100, seed: int = 0) -> ObserverBootstrap:
+    """Refit n resamples of the lanes of `trials`, to which the observer was fitted, setting out from the fit."""
+    data, produced = _data_of(fitted), productions(trials)
+    lane, lanes = lane_index(produced["lane"])
+    columns = [produced[name].cast(pl.Float64).to_numpy() for name in ("sample_interval", "production_interval")]
+    distinct, pair = np.unique(np.stack(columns), axis=1, return_inverse=True)
+    if distinct.shape != (2, len(data.t_s)) or not (distinct == np.stack([data.t_s, data.t_p])).all():
+        raise ValueError("trials are not those to which the observer was fitted")
+    size = distinct.shape[1]
+    by_lane = np.bincount(lane * size + pair.ravel(), minlength=lanes * size).reshape(lanes, size)  # [lane, pair]
     refits = np.empty((n, 3))
-    for index in range(n):
-        count = np.zeros_like(data.count)
-        for rows in strata:
-            size = data.count[rows].sum()
-            count[rows] = rng.multinomial(size, data.count[rows] / size)
+    for index, weights in enumerate(lane_weights(lanes, n, seed)):
+        count = np.rint(weights @ by_lane).astype(np.int64)
         refits[index] = replace(data, count=count).climb(fitted.w_m, fitted.w_p, fitted.lapse, POLISHING)[:3]
     w_m, w_p, rate = refits.T
     correlation = float(np.corrcoef(w_m, w_p)[0, 1]) if n > 1 else float("nan")
-    return ObserverBootstrap(w_m, w_p, rate, percentile_interval(w_m), percentile_interval(w_p), correlation)
+    intervals = interval_over_lanes(w_m, lanes), interval_over_lanes(w_p, lanes)
+    return ObserverBootstrap(w_m, w_p, rate, *intervals, correlation)
 
 
 def recovery(

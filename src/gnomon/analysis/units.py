@@ -255,7 +255,7 @@ def principal_components(epochs: Sequence[NDArray[np.float64]], sample_interval:
     if len(rows) < 2 or not np.ptp(rows, axis=0).any():
         raise ValueError(f"the {rows.shape[1]} units never change in {len(rows)} frames; there is nothing to analyse")
     pca = PCA(min(VARIANCES, *rows.shape), svd_solver="full").fit(rows)
-    directions = pca.components_[:COMPONENTS].T
+    directions = np.asarray(pca.components_)[:COMPONENTS].T
     before_set = np.concatenate([average[:t_s] for t_s, average in averages.items()])
     elapsed = np.concatenate([np.arange(len(average[:t_s])) for t_s, average in averages.items()])
     growth = (elapsed - elapsed.mean()) @ ((before_set - pca.mean_) @ directions)

@@ -109,9 +109,9 @@ def strategy_table(seen: list[Findings]) -> Table:
         "R² of a straight shift", "branching", "expansion, degrees per frame",
     )  # fmt: skip
     note = (
-        "The first three from Ready to Set: share of frames near the cross and with a movement, and how far the mean gaze "
-        "goes. Then from Set to the response: the share of the time after which half of the way to Go is done. "
-        "Branching: how much further trials with Set are from trials without, 15 frames after Set, in units of the spread "
-        "of single trials. Expansion: growth of the mean path's extent with the sample interval. 95 % over lanes."
+        "The first three from Ready to Set: share of frames near the cross and with a movement, and how far the mean "
+        "gaze goes. Then from Set to the response: the share of the time after which half of the way to Go is done. "
+        "Branching: how much further trials with Set are from trials without, 15 frames after Set, in units of the "
+        "spread of single trials. Expansion: growth of the mean path's extent with the sample interval. Brackets: 95 %."
     )
     return Table("Strategies of the gaze", header, tuple(rows), note)

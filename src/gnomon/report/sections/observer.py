@@ -80,9 +80,9 @@ def section(study: Study, gallery: Gallery) -> Section:
                 f"{listed(list(dict.fromkeys(named(f) for f in best)))}."
             )
     text.append(
-        "The best of several models may still be wrong. So the observers stand beside two models without a prior: a noisy "
-        "clock that runs out before the longest intervals, and a normal distribution for each interval, which is as well "
-        "as a single hump can do. The paper fits the BLS observer alone, and to its feedforward agent only."
+        "The best of several models may still be wrong. So the observers stand beside two models without a prior: a "
+        "noisy clock that runs out before the longest intervals, and a normal distribution for each interval, which is "
+        "as well as a single hump can do. The paper fits the BLS observer alone, and to its feedforward agent only."
     )
     tables = (fit_table(study), rivals_table(study))
     return Section("The Bayesian observer", (*text, *missing(study, "observer")), figures, tables)
@@ -132,8 +132,8 @@ def rivals_table(study: Study) -> Table:
         "AIC of normals, minus it", "bias at the longest", "the observer's", "observer misplaces", "clock misplaces",
     )  # fmt: skip
     note = (
-        "A negative difference speaks against the observer. “Misplaces”: share of productions that would have to change "
-        "bins to agree with the model, mean over intervals; rejected by chi-square at p < 0.01, which counts trials as "
-        "independent. Bias in frames."
+        "A negative difference speaks against the observer. “Misplaces”: share of productions that would have to "
+        "change bins to agree with the model, mean over intervals; rejected by chi-square at p < 0.01, which counts "
+        "trials as independent. Bias in frames."
     )
     return Table("The observer and its rivals", header, tuple(rows), note)

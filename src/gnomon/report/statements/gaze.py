@@ -72,8 +72,8 @@ def expands(study: Study, family: Family) -> Judgement:
     extents = [each.expansion.extent for each in strategies(study, family)]
     said = ", ".join(f"{number(float(each[0]), 1)} to {number(float(each[-1]), 1)}" for each in extents)
     here = (
-        f"the extent of the mean path grows by {slope.written(3, '+')} degrees per frame of sample interval (shortest to "
-        f"longest, in degrees: {said or '–'})"
+        f"the extent of the mean path grows by {slope.written(3, '+')} degrees per frame of sample interval (shortest "
+        f"to longest, in degrees: {said or '–'})"
     )
     return Judgement(here, verdict(slope.above(0), slope.below(0)))
 

@@ -15,7 +15,7 @@ from gnomon.report.statements.statement import (
     about_feedforward,
     about_recurrent,
 )
-from gnomon.report.wording import NOTHING, number, shares_over_seeds
+from gnomon.report.wording import NOTHING, number, over_seeds, shares_over_seeds
 from gnomon.study.files import Family, Study
 
 MATCHED = (
