@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from gnomon.cli import main
-from gnomon.report.disclosure import Agents, disclosure, markdown
+from gnomon.report.disclosure import Agents, disclosure
+from gnomon.report.page import markdown
 from gnomon.study.settings import Setting
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.report.captions import Caption
-from gnomon.report.page import LARGEST_DRAWING, Figure, Image, Page, Section, Table, render, write_page
+from gnomon.report.page import LARGEST_DRAWING, Figure, Image, Page, Section, Table, render, tables, write_page
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><rect width="3" height="2"/></svg>'
 
@@ -118,6 +118,14 @@ def test_a_row_must_fit_its_table() -> None:
         Table("T", ("x", "y"), (("a",),))
 
 
+def test_tables_are_written_as_markdown_too(whole: Page) -> None:
+    lines = tables(whole).splitlines()
+    assert lines[:2] == ["## Learning curves", ""]
+    assert lines[2:] == [
+        "### Numbers", "", "| agent | slope | verdict |", "|---|---|---|", "| lstm-0 | 0.93 | not decided |", "", "A note.",
+    ]  # fmt: skip
+
+
 def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, whole: Page) -> None:
     path = tmp_path / "out" / "index.html"
     write_page(whole, path)
@@ -127,4 +135,4 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, whole:
     with pytest.raises(FileNotFoundError):
         write_page(whole, path)
     assert path.read_text() == before
-    assert sorted(each.name for each in path.parent.iterdir()) == ["index.html"]
+    assert sorted(each.name for each in path.parent.iterdir()) == ["index.html", "tables.md"]

@@ -74,7 +74,8 @@ def row(agent: "Participant") -> list[str]:
 def departures(everyone: "list[Participant]") -> str:
     """What was done that the paper did not do, as a Markdown table made from the agents' configs."""
     from gnomon.agent.controllers import CONTROLLERS
-    from gnomon.report.disclosure import Agents, disclosure, markdown
+    from gnomon.report.disclosure import Agents, disclosure
+    from gnomon.report.page import markdown
     from gnomon.study.participants import families
     from gnomon.study.settings import settings_beside_the_papers
 

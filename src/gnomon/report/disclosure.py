@@ -167,10 +167,3 @@ def who(names: Sequence[str], agents: Sequence[Agents]) -> str:
             others = [words(agent.name) for agent in agents if agent.name in group - chosen]
             candidates.append(f"{said} but {listed(others)}")
     return min(candidates, key=len)
-
-
-def markdown(table: Table) -> str:
-    """A table as Markdown."""
-    lines = [f"| {' | '.join(table.header)} |", "|" + "---|" * len(table.header)]
-    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in table.rows]
-    return "\n".join(lines) + "\n"

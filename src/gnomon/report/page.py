@@ -15,6 +15,7 @@ from gnomon.records.runs import write_text
 from gnomon.report.captions import Caption
 
 LARGEST_DRAWING = 150_000  # bytes of SVG above which the PNG takes less room, and less of a phone's patience
+TABLES = "tables.md"  # beside the page
 VERDICTS = ("reproduced", "contradicted", "not decided")  # cells with these words are coloured
 
 
@@ -94,8 +95,26 @@ def render(page: Page) -> str:
     return environment.get_template("page.html.j2").render(page=page, verdicts=VERDICTS)
 
 
+def markdown(table: Table) -> str:
+    """A table as Markdown."""
+    lines = [f"| {' | '.join(table.header)} |", "|" + "---|" * len(table.header)]
+    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def tables(page: Page) -> str:
+    """Every table of the page as Markdown, below the titles of its section and its own."""
+    return "\n".join(
+        f"## {section.title}\n\n"
+        + "\n".join(f"### {table.title}\n\n{markdown(table)}\n{table.note}".rstrip() + "\n" for table in section.tables)
+        for section in page.sections
+        if section.tables
+    )
+
+
 def write_page(page: Page, path: Path) -> None:
-    """Write the page; a half-written one never takes the place of a whole one."""
+    """Write the page, and its tables as Markdown beside it; a half-written page never takes the place of a whole one."""
     text = render(page)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
+    write_text(path.with_name(TABLES), tables(page))

@@ -34,7 +34,8 @@ def draw_observer_mean(axes: Axes, result: Production, fitted: ObserverFit, pred
 
     How to read it: points on the curve mean that the observer explains the bias: the curve leaves the dashed identity
     line towards the middle of the intervals because a noisy measurement is drawn towards the prior. The fit sees
-    single trials, not these means. The paper fits this observer (BLS) to its agents.
+    single trials, not these means. The paper: fits this observer to its feedforward agent, and finds an approximate
+    agreement, above all of the bias at both ends.
     """
     draw_identity(axes, float(result.sample_interval.max()))
     label = f"{named(fitted)}: $w_m$ = {fitted.w_m:.3f}, $w_p$ = {fitted.w_p:.3f}"

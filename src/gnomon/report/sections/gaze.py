@@ -1,10 +1,19 @@
 """Where the gaze goes while time passes."""
 
+from collections.abc import Callable
+
 from matplotlib.axes import Axes
 
-from gnomon.analysis.gaze_strategy import RADII
+from gnomon.analysis.gaze_strategy import RADII, GazeStrategy
 from gnomon.report.captions import caption_of
-from gnomon.report.figures.gaze import PHASE_LOOKS, draw_mean_paths, draw_movement, draw_single_paths
+from gnomon.report.figures.gaze import (
+    PHASE_LOOKS,
+    draw_branch,
+    draw_mean_paths,
+    draw_movement,
+    draw_shift,
+    draw_single_paths,
+)
 from gnomon.report.figures.performance import words
 from gnomon.report.figures.units import draw_interval_key
 from gnomon.report.gallery import Gallery
@@ -24,8 +33,19 @@ def section(study: Study, gallery: Gallery) -> Section:
         assert found.gaze is not None
         draw_single_paths(axes, found.gaze, found.gaze.intervals[-1].sample_interval)
 
+    def with_strategy(draw: Callable[[Axes, GazeStrategy], None]) -> Callable[[Axes, Findings], None]:
+        def on(axes: Axes, found: Findings) -> None:
+            assert found.strategy is not None
+            draw(axes, found.strategy)
+            draw_interval_key(axes, found.strategy.shift.sample_interval.tolist())
+
+        return on
+
     def has(found: Findings) -> bool:
         return found.gaze is not None
+
+    def has_strategy(found: Findings) -> bool:
+        return found.strategy is not None
 
     seen = [found for _, found in rows_of(study) if found.gaze is not None]
     figures = (
@@ -36,6 +56,19 @@ def section(study: Study, gallery: Gallery) -> Section:
         Figure(
             family_panels(study, gallery, "single-paths", has, longest_alone, "Single trials' gaze paths", SQUARE),
             "Single trials of the longest interval", caption_of(draw_single_paths),
+        ),
+        Figure(
+            family_panels(
+                study, gallery, "shift", has_strategy, with_strategy(draw_shift), "Distance to Go after Set", WITH_KEY
+            ),
+            "From Set to Go", caption_of(draw_shift),
+        ),
+        Figure(
+            family_panels(
+                study, gallery, "branch", has_strategy, with_strategy(draw_branch), "Distance from the common path",
+                WITH_KEY,
+            ),
+            "Leaving the common path at Set", caption_of(draw_branch),
         ),
         Figure(
             family_panels(study, gallery, "movement", has, movement, "Distance travelled per frame"),

@@ -9,10 +9,11 @@ from gnomon.analysis.observer_fit import ObserverFit, predict
 from gnomon.report.captions import caption_of
 from gnomon.report.figures.observer import (
     Prediction,
-    draw_comparison,
     draw_observer_mean,
     draw_observer_sd,
     draw_profile,
+    draw_rival_bias,
+    draw_rivals,
     named,
 )
 from gnomon.report.figures.performance import words
@@ -41,12 +42,19 @@ def section(study: Study, gallery: Gallery) -> Section:
         assert found.observer is not None and found.profile is not None  # noqa: PT018
         draw_profile(axes, found.observer, found.profile)
 
-    def on_comparison(axes: Axes, found: Findings) -> None:
-        assert found.comparison is not None
-        draw_comparison(axes, found.comparison)
+    def on_bias(axes: Axes, found: Findings) -> None:
+        assert found.rivals is not None
+        draw_rival_bias(axes, found.rivals)
+
+    def on_rivals(axes: Axes, found: Findings) -> None:
+        assert found.rivals is not None
+        draw_rivals(axes, found.rivals)
 
     def has(found: Findings) -> bool:
         return found.production is not None and found.observer is not None
+
+    def rivalled(found: Findings) -> bool:
+        return found.rivals is not None
 
     def profiled(found: Findings) -> bool:
         return has(found) and found.profile is not None
@@ -65,8 +73,12 @@ def section(study: Study, gallery: Gallery) -> Section:
             "How well the two Weber fractions are known", caption_of(draw_profile),
         ),
         Figure(
-            family_panels(study, gallery, "comparison", has, on_comparison, "AIC of several observers", (6.4, 3.8)),
-            "Which observer explains the productions best", caption_of(draw_comparison),
+            family_panels(study, gallery, "rival-bias", rivalled, on_bias, "Bias of agent, observer and clock"),
+            "The bias, and two models of it", caption_of(draw_rival_bias),
+        ),
+        Figure(
+            family_panels(study, gallery, "rivals", rivalled, on_rivals, "AIC of all models", (6.8, 4.2)),
+            "Which model explains the productions best", caption_of(draw_rivals),
         ),
     )  # fmt: skip
     text = []

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from gnomon.analysis.scalar_variability import ScalarVariability
 from gnomon.report.captions import caption_of
 from gnomon.report.figures.performance import words
-from gnomon.report.figures.scalar_variability import draw_scalar_variability, draw_weber_fraction
+from gnomon.report.figures.scalar_variability import draw_scalar_residual, draw_scalar_variability, draw_weber_fraction
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.panels import family_panels, missing, rows_of
@@ -33,6 +33,7 @@ def section(study: Study, gallery: Gallery) -> Section:
         )
         for kind, draw, title, alternative in (
             ("spread", draw_scalar_variability, "Spread against interval", "S.d. of production with the power law"),
+            ("residual", draw_scalar_residual, "What the power law leaves", "Residual of the power law"),
             ("weber", draw_weber_fraction, "Weber fraction", "Weber fraction"),
         )
     )  # fmt: skip
