@@ -25,7 +25,11 @@ from gnomon.report.figures.performance import (
     draw_production,
     words,
 )
-from gnomon.report.figures.scalar_variability import draw_scalar_variability, draw_weber_fraction
+from gnomon.report.figures.scalar_variability import (
+    draw_scalar_residual,
+    draw_scalar_variability,
+    draw_weber_fraction,
+)
 from gnomon.report.figures.style import (
     KNOWN_AGENTS,
     STYLE,
@@ -275,3 +279,19 @@ def test_weber_fraction(spread: ScalarVariability) -> None:
     fractions = spread.weber_fraction.copy()
     fractions[0] = np.inf  # of productions that are all 0
     drawn(lambda axes: draw_weber_fraction(axes, replace(spread, weber_fraction=fractions)))
+
+
+def test_the_residual_of_the_power_law(spread: ScalarVariability) -> None:
+    axes = drawn(lambda axes: draw_scalar_residual(axes, spread))
+    expected = np.column_stack([spread.sample_interval, spread.residual])
+    np.testing.assert_allclose([bar[:2] for bar in bars_of(axes)], expected)
+    known = "c known" if spread.identified else "c not identified"
+    assert legend_of(axes) == [f"$R^2$ = {spread.r_squared:.2f}, {known}, widest at {spread.widest} frames"]
+
+
+def test_histograms_share_one_scale(produced: Production) -> None:
+    axes = drawn(lambda axes: draw_histograms(axes, produced))
+    shares = produced.histogram / produced.histogram.sum(axis=1, keepdims=True)
+    steps = [patch for patch in axes.patches if isinstance(patch, StepPatch)]
+    heights = [float((np.asarray(step.get_data()[0]) - row).max()) for row, step in enumerate(steps)]
+    np.testing.assert_allclose(heights, 0.86 * shares.max(axis=1) / shares.max())

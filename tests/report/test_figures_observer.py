@@ -10,6 +10,7 @@ from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from gnomon.analysis.observer_fit import Comparison, ObserverFit, predict, profile
+from gnomon.analysis.observer_rivals import Rivals, rivals
 from gnomon.analysis.performance import Production, production
 from gnomon.analysis.variants import Variant, Variants
 from gnomon.report.figures.observer import (
@@ -18,6 +19,8 @@ from gnomon.report.figures.observer import (
     draw_observer_mean,
     draw_observer_sd,
     draw_profile,
+    draw_rival_bias,
+    draw_rivals,
 )
 from gnomon.report.figures.style import (
     styled,
@@ -83,6 +86,32 @@ def test_comparison_of_one(compared: Comparison) -> None:
     axes = drawn(lambda axes: draw_comparison(axes, Comparison(compared.fits[:1])))
     assert len(axes.get_yticklabels()) == 1
     assert [text.get_text() for text in axes.texts] == ["best"]
+
+
+# Rivals
+
+
+@pytest.fixture(scope="module")
+def rival(trials: pl.DataFrame, compared: Comparison) -> Rivals:
+    return rivals(trials.filter(~pl.col("probe")), compared, n_bootstrap=20)
+
+
+def test_rivals_have_a_bar_each_and_say_what_does_not_fit(rival: Rivals) -> None:
+    axes = drawn(lambda axes: draw_rivals(axes, rival))
+    assert [label.get_text() for label in axes.get_yticklabels()] == [model.name for model in rival.models]
+    widths = [bar.get_width() for container in axes.containers for bar in container]  # pyright: ignore
+    assert widths == pytest.approx([model.aic - rival.models[0].aic for model in rival.models])
+    assert ["×" in text.get_text() for text in axes.texts] == [model.rejected for model in rival.models]
+
+
+def test_the_bias_of_the_subject_beside_that_of_its_models(rival: Rivals) -> None:
+    axes = drawn(lambda axes: draw_rival_bias(axes, rival))
+    labelled = {str(line.get_label()).split(" (")[0]: line for line in axes.lines}
+    for family in ("bayesian", "clock"):
+        model = rival.best(family)
+        line = labelled[model.name]
+        np.testing.assert_allclose(np.asarray(line.get_ydata()), model.predicted_mean - rival.sample_interval)
+    np.testing.assert_allclose([bar[1] for bar in bars_of(axes)], rival.bias)
 
 
 # Variants

@@ -12,11 +12,20 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
+from gnomon.analysis.bootstrap import Estimate
 from gnomon.analysis.counter import counter
 from gnomon.analysis.gaze import GazePaths, IntervalGaze, Movement
+from gnomon.analysis.gaze_strategy import Branch, Expansion, GazeStrategy, Hold, Shift
 from gnomon.analysis.units import Decoder, Population, Trajectory
 from gnomon.lab.tasks.ready_set_go import PAPER
-from gnomon.report.figures.gaze import MEASURES, draw_mean_paths, draw_movement, draw_single_paths
+from gnomon.report.figures.gaze import (
+    MEASURES,
+    draw_branch,
+    draw_mean_paths,
+    draw_movement,
+    draw_shift,
+    draw_single_paths,
+)
 from gnomon.report.figures.style import interval_colours, styled
 from gnomon.report.figures.units import (
     FEWEST,
@@ -199,6 +208,31 @@ def test_a_measure_is_drawn_per_interval_for_both_phases(axes: Axes, gaze: GazeP
     assert len(axes.lines) == 2
     words = legend_words(axes.get_legend())
     assert words[1] == f"Set to response (mean {getattr(gaze.overall[1], measure):.2g})"
+
+
+@pytest.fixture(scope="module")
+def strategy() -> GazeStrategy:
+    number, t_s = Estimate(0.5, (0.4, 0.6)), np.array(INTERVALS)
+    hold = Hold(number, (number,) * 3, number, number, number, t_s, np.ones(3))
+    shift = Shift(np.linspace(0, 1, 5), t_s, RNG.uniform(0, 9, (3, 5)), np.ones(3), number, number)
+    since = np.arange(-2, 4)
+    branch = Branch(t_s[:-1], since, RNG.uniform(0, 5, (2, 6)), number, Estimate(4.0, (3.0, 5.0)), number)
+    return GazeStrategy(9, hold, shift, branch, Expansion(t_s, np.ones(3), number))
+
+
+def test_the_shift_to_go_and_the_branch_at_set(axes: Axes, strategy: GazeStrategy) -> None:
+    draw_shift(axes, strategy)
+    for t_s, distance in zip(INTERVALS, strategy.shift.distance, strict=True):
+        assert np.array_equal(data(lines(axes)[f"{t_s}"]), np.column_stack([strategy.shift.time, distance]))
+    axes.clear()
+    draw_branch(axes, strategy)
+    assert set(lines(axes)) == {"10", "20"}
+    colours = interval_colours(INTERVALS)
+    for t_s, separation in zip((10, 20), strategy.branch.separation, strict=True):
+        line = lines(axes)[f"{t_s}"]
+        assert np.array_equal(data(line), np.column_stack([strategy.branch.since_set, separation]))
+        assert line.get_color() == colours[t_s]  # as in every other panel
+    assert axes.get_title(loc="left") == "before Set 0.5, after it 4.0"
 
 
 def test_mistakes_about_gaze_are_named(axes: Axes, gaze: GazePaths) -> None:

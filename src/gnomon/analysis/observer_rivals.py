@@ -146,7 +146,7 @@ def fit_clock(pairs: tuple[ArrayLike, ArrayLike]) -> CeilingClock:
 
     def loss(theta: Array) -> float:
         w_m, w_p, ceiling, lapse = unpack(theta)
-        produced = Observer("identity", "none", support, ceiling).probability(*distinct, w_m, w_p)
+        produced = Observer("identity", "none", support, ceiling).probability(distinct[0], distinct[1], w_m, w_p)
         return -float(count @ np.log(np.maximum((1 - lapse) * produced + lapse / (span + 1), 1e-300)))
 
     at_the_longest = np.clip(np.median(t_p[t_s == support[-1]]), support[0] * 1.01, support[-1] * 1.9)

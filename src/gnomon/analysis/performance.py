@@ -93,7 +93,7 @@ def share_within(
     """The share of judged trials with |t_p - t_s| < tolerance, over all of them; nan without any."""
     kept = trials.filter(~pl.col("outcome").is_in(UNJUDGED))
     lane, lanes = lane_index(kept["lane"])
-    hits = np.bincount(lane, kept.select(is_within(tolerance)).to_series().to_numpy(), lanes)
+    hits = np.bincount(lane, kept.select(is_within(tolerance)).to_series().to_numpy(), lanes).astype(np.float64)
     return share_over_lanes(hits, np.bincount(lane, minlength=lanes).astype(np.float64), n_bootstrap, seed)
 
 

@@ -83,7 +83,7 @@ class ScalarVariability:
     aic: float  # of the curve, corrected for few points
     linear: StraightLine
     fits: tuple[PowerLaw, ...]  # every constraint, with all sample intervals and without the longest one or two
-    identified: bool  # c of the fit above, by the same rule
+    identified: bool  # c of the fit above, by the same rule, and the c of all other fits lie within 0.5 of each other
     profile_c: Array  # [C]
     profile_r_squared: Array  # [C] of the best a, b >= 0 for each c: flat where c makes no difference
     order: Estimate  # rank correlation of sd with the sample interval: 1 if it always grows
@@ -114,6 +114,12 @@ def scalar_variability(trials: pl.DataFrame, n_bootstrap: int = N_BOOTSTRAP, see
     curves = draws[:, :1] + draws[:, 1:2] * t_s ** draws[:, 2:]  # [n_bootstrap, I]
     profile_c = np.arange(EXPONENTS[0], EXPONENTS[1] + PROFILE_STEP / 2, PROFILE_STEP)
     widest = int(np.argmax(sd))
+    fits = tuple(
+        power_law(t_s, sd, whole, lanes, constraint, left_out)
+        for constraint in get_args(Constraint)
+        for left_out in LEFT_OUT
+        if len(t_s) - left_out >= MIN_INTERVALS
+    )
     return ScalarVariability(
         task=trials["task"][0],
         sample_interval=t_s,
@@ -134,13 +140,8 @@ def scalar_variability(trials: pl.DataFrame, n_bootstrap: int = N_BOOTSTRAP, see
         r_squared=explained(sd, a + b * t_s**c),
         aic=corrected_aic(sd - a - b * t_s**c, 3),
         linear=straight_line(t_s, sd),
-        fits=tuple(
-            power_law(t_s, sd, whole, lanes, constraint, left_out)
-            for constraint in get_args(Constraint)
-            for left_out in LEFT_OUT
-            if len(t_s) - left_out >= MIN_INTERVALS
-        ),
-        identified=is_identified(c_interval),
+        fits=fits,
+        identified=is_identified(c_interval) and float(np.ptp([each.c for each in fits])) < IDENTIFIED,
         profile_c=profile_c,
         profile_r_squared=1 - costs(t_s, sd[None], profile_c, "a >= 0")[2][0] / max(float(np.var(sd)), 1e-300),
         order=Estimate(

@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from gnomon.analysis.gaze import PHASES, GazePaths, IntervalGaze
+from gnomon.analysis.gaze_strategy import GazeStrategy
 from gnomon.lab.screen import MONITOR, hexadecimal
 from gnomon.report.figures.style import FAINT, INK, interval_colours
 from gnomon.report.figures.units import ENDS, event_handles, mark_event
@@ -91,6 +92,37 @@ def draw_movement(axes: Axes, result: GazePaths, measure: str) -> None:
     _, top = axes.get_ylim()
     axes.set_ylim(0, 1.25 * max(top, 1e-3))  # room for the legend; nothing at all still has a scale
     axes.legend(loc="upper left")
+
+
+def draw_shift(axes: Axes, result: GazeStrategy) -> None:
+    """The mean distance of the gaze from Go, from Set to the response, one line per sample interval.
+
+    How to read it: time is stretched so that all responses come at 1. The paper's recurrent agent shifts its gaze in a
+    straight line from the cross to Go; a line that is level and drops at the end is a gaze that waits and jumps.
+    """
+    shift = result.shift
+    colours = interval_colours(shift.sample_interval.tolist())
+    for t_s, distance in zip(shift.sample_interval.tolist(), shift.distance, strict=True):
+        axes.plot(shift.time, distance, color=colours[t_s], label=f"{t_s}")
+    axes.set(xlabel="time from Set (0) to the response (1)", ylabel="distance to Go (degrees)", ylim=(0, None))
+    axes.margins(x=0)
+    axes.set_title(f"straight line: mean $R^2$ {shift.linearity.value:.2f}, half way at {shift.half_way.value:.2f}")
+
+
+def draw_branch(axes: Axes, result: GazeStrategy) -> None:
+    """How far the gaze is from that of trials in which Set has not come, around Set, one line per sample interval.
+
+    How to read it: in units of the spread of single trials, at equal times since Ready. Before Set (left) the distance
+    is what chance gives. If it grows after Set, the gaze leaves the common path there; if not, Set changes nothing.
+    """
+    branch = result.branch
+    colours = interval_colours([*branch.sample_interval.tolist(), *result.shift.sample_interval.tolist()])
+    axes.axvline(0, color=FAINT, linewidth=1, linestyle="--", zorder=1)
+    for t_s, separation in zip(branch.sample_interval.tolist(), branch.separation, strict=True):
+        axes.plot(branch.since_set, separation, color=colours[t_s], label=f"{t_s}")
+    axes.set(xlabel="frames since Set", ylabel="distance from the common path\n(spreads)", ylim=(0, None))
+    axes.margins(x=0)
+    axes.set_title(f"before Set {branch.before.value:.1f}, after it {branch.after.value:.1f}")
 
 
 def draw_monitor(axes: Axes, result: GazePaths) -> None:

@@ -8,6 +8,7 @@ from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
 from gnomon.analysis.observer_fit import Comparison, ObserverFit, Profile
+from gnomon.analysis.observer_rivals import Family, Rivals
 from gnomon.analysis.performance import Production
 from gnomon.report.figures.performance import PRODUCTION_LABEL, ROOM, SAMPLE_LABEL, draw_identity
 from gnomon.report.figures.style import ACCENT, FAINT, INK, interval_colours, legend_above
@@ -123,3 +124,53 @@ def named(fitted: ObserverFit) -> str:
     lapses = " and lapses" if fitted.lapse_fitted else ""
     kind = fitted.observer if fitted.observer == "identity" else fitted.observer.upper()
     return kind + prior + lapses
+
+
+# Each family of models keeps its look in every panel.
+RIVAL_LOOKS: dict[Family, tuple[str, str]] = {
+    "bayesian": ("o", "#0072b2"),
+    "no_prior": ("^", "#009e73"),
+    "clock": ("s", "#d55e00"),
+    "normals": ("D", FAINT),
+}
+
+
+def draw_rival_bias(axes: Axes, result: Rivals) -> None:
+    """The bias at each sample interval, of the subject and of the best Bayesian observer and the clock with an end.
+
+    How to read it: black points are the subject's bias with its 95 % interval; a line through them explains it. A
+    Bayesian observer is biased at both ends alike; a clock that runs out only at the long end.
+    """
+    axes.axhline(0, color=FAINT, lw=1.1, ls=(0, (4, 3)), zorder=1)
+    for family in ("bayesian", "clock"):
+        model = result.best(family)
+        marker, colour = RIVAL_LOOKS[family]
+        fitted = "does not fit" if model.rejected else "fits"
+        label = f"{model.name} ({fitted}; $R^2$ of bias {model.r2_bias:.2f})"
+        bias = model.predicted_mean - result.sample_interval
+        axes.plot(result.sample_interval, bias, color=colour, marker=marker, ms=4, label=label, zorder=2)
+    bars = np.abs(result.bias_interval - result.bias[:, None]).T  # [2, I] below, above; nan: no bar
+    axes.errorbar(result.sample_interval, result.bias, bars, fmt="o", color=INK, elinewidth=1.3, zorder=3)
+    end = float(result.sample_interval.max()) * (1 + ROOM)
+    axes.set(xlabel=SAMPLE_LABEL, ylabel="bias of $t_p$ (frames)", xlim=(0, end))
+    legend_above(axes)
+
+
+def draw_rivals(axes: Axes, result: Rivals) -> None:
+    """All models by AIC above the best one, coloured by family; a cross marks those that the chi-square test rejects.
+
+    How to read it: the best is on top. That a model is the best does not mean that it fits: look for the cross, and at
+    the share of productions that it puts into the wrong bin, written at the end of its bar.
+    """
+    deltas = [model.aic - result.models[0].aic for model in result.models]
+    for row, (model, delta) in enumerate(zip(result.models, deltas, strict=True)):
+        axes.barh(row, delta, 0.55, color=RIVAL_LOOKS[model.family][1], zorder=2)
+        cross = " ×" if model.rejected else ""
+        said = f"{delta:,.0f}, {100 * model.misplaced.mean():.0f} % misplaced{cross}"
+        axes.annotate(said, (delta, row), (5, 0), textcoords="offset points", va="center", color=INK, fontsize=9)
+    axes.set_xscale("symlog", linthresh=LINEAR)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda delta, _: f"{delta:,g}"))
+    axes.set_yticks(range(len(deltas)), [model.name for model in result.models], fontsize=9.5)
+    axes.tick_params(axis="y", length=0)
+    room = 40 * max(max(deltas), LINEAR)  # for the words, on a logarithmic axis
+    axes.set(xlabel="AIC above the best", xlim=(0, room), ylim=(len(deltas) - 0.5, -0.5))

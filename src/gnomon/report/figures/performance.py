@@ -12,7 +12,7 @@ from gnomon.analysis.performance import LearningCurve, Production
 from gnomon.report.figures.style import FAINT, INK, SHADE, agent_colours, interval_colours, legend_above
 
 MILLION = 1e6  # frames per unit of the learning curve's axis
-RIDGE = 0.86  # share of its row that a histogram's tallest bin reaches
+RIDGE = 0.86  # share of its row that the tallest bin of all histograms reaches
 BEYOND = 2.0  # histograms end at this many times the longest sample interval
 STEPS = [1, 2, 5, 10]  # between ticks, times a power of ten
 ROOM = 0.06  # share of the longest interval left free around the data
@@ -83,10 +83,11 @@ def draw_identity(axes: Axes, longest: float) -> NDArray[np.float64]:
 def draw_histograms(axes: Axes, result: Production) -> None:
     """The productions behind the means: a histogram for each sample interval, the longest on top.
 
-    How to read it: every row is a sample interval, the black tick on it the right answer. The tallest bin of each row
-    has the same height, so compare places and widths, not heights. Productions of more than twice the longest sample
-    interval are counted at the right. An agent that times has one hump for each interval, which moves to the right and
-    grows wider as the interval grows. The paper shows such histograms behind the means.
+    How to read it: every row is a sample interval, the black tick on it the right answer. A bin's height is its share
+    of the row's productions, on one scale for all rows: a low, wide hump is a row that is less precise. Productions of
+    more than twice the longest sample interval are counted at the right. An agent that times has one hump for each
+    interval, which moves to the right and grows wider as the interval grows. The paper shows such histograms behind
+    the means.
     """
     colours = interval_colours(result.sample_interval.tolist())
     longest = float(result.sample_interval.max())
@@ -95,10 +96,11 @@ def draw_histograms(axes: Axes, result: Production) -> None:
     shown = result.histogram_edges[:-1] < end  # [K]
     edges = result.histogram_edges[: shown.sum() + 1]
     rows = len(result.sample_interval)
+    shares = result.histogram / np.maximum(result.histogram.sum(axis=1, keepdims=True), 1)  # [I, K]
+    tallest = float(shares[:, shown].max()) or 1.0
     for row, interval in enumerate(result.sample_interval.tolist()):
         counts, colour = result.histogram[row], colours[interval]
-        tallest = max(int(counts[shown].max()), 1)
-        axes.stairs(row + RIDGE * counts[shown] / tallest, edges, baseline=row, fill=True, color=colour)
+        axes.stairs(row + RIDGE * shares[row, shown] / tallest, edges, baseline=row, fill=True, color=colour)
         axes.plot([0, end], [row, row], color=colour, lw=0.8)
         axes.plot([interval, interval], [row - 0.14, row + 0.14], color=INK, lw=1.6, zorder=3)
         if counts[~shown].any():

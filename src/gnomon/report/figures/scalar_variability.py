@@ -48,3 +48,23 @@ def draw_weber_fraction(axes: Axes, result: ScalarVariability) -> None:
     axes.set(xlabel=SAMPLE_LABEL, ylabel="Weber fraction, s.d. / mean", xlim=(0, end))
     finite = result.weber_fraction[np.isfinite(result.weber_fraction)]  # not where every production is 0
     axes.set_ylim(0, 1.15 * finite.max() if finite.any() else 1)
+
+
+def draw_scalar_residual(axes: Axes, result: ScalarVariability) -> None:
+    """What the power law leaves of the s.d. at each sample interval.
+
+    How to read it: points that bend from one side of the line to the other mean that the spread follows another curve
+    than a + b t_s^c, for instance one that falls again at the longest intervals. Bars are the 95 % intervals of the
+    s.d. The legend says how much the curve explains, whether c is known, and where the s.d. is largest.
+    """
+    axes.axhline(0, color=FAINT, lw=1.1, ls=(0, (4, 3)), zorder=1)
+    colours = interval_colours(result.sample_interval.tolist())
+    for index, interval in enumerate(result.sample_interval.tolist()):
+        bar = np.abs(result.sd_interval[index] - result.sd[index])[:, None]  # [2, 1] below, above; nan: no bar
+        bars = {"color": colours[interval], "elinewidth": 1.5, "mec": INK, "mew": 0.5}
+        axes.errorbar(interval, result.residual[index], bar, fmt="o", zorder=3, **bars)
+    known = "c known" if result.identified else "c not identified"
+    axes.plot([], [], " ", label=f"$R^2$ = {result.r_squared:.2f}, {known}, widest at {result.widest} frames")
+    end = float(result.sample_interval.max()) * (1 + ROOM)
+    axes.set(xlabel=SAMPLE_LABEL, ylabel="s.d. less the curve (frames)", xlim=(0, end))
+    legend_above(axes)
