@@ -122,7 +122,8 @@ def test_tables_are_written_as_markdown_too(whole: Page) -> None:
     lines = tables(whole).splitlines()
     assert lines[:2] == ["## Learning curves", ""]
     assert lines[2:] == [
-        "### Numbers", "", "| agent | slope | verdict |", "|---|---|---|", "| lstm-0 | 0.93 | not decided |", "", "A note.",
+        "### Numbers", "", "| agent | slope | verdict |", "|---|---|---|", "| lstm-0 | 0.93 | not decided |", "",
+        "A note.",
     ]  # fmt: skip
 
 

@@ -113,7 +113,7 @@ def tables(page: Page) -> str:
 
 
 def write_page(page: Page, path: Path) -> None:
-    """Write the page, and its tables as Markdown beside it; a half-written page never takes the place of a whole one."""
+    """Write the page, and its tables as Markdown beside it; a half-written one never takes the place of a whole one."""
     text = render(page)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
