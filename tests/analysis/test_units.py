@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from gnomon.analysis.counter import counter
+from gnomon.analysis.decoder import FOLDS, decode_elapsed
 from gnomon.analysis.results import from_json, to_json
 from gnomon.analysis.units import (
-    FOLDS,
     Population,
     completed_trials,
     cut_out,
-    decode_elapsed,
     decoder_baseline,
     population,
     trial_average,

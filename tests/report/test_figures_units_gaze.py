@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from gnomon.analysis.bootstrap import Estimate
 from gnomon.analysis.counter import counter
+from gnomon.analysis.decoder import Decoder
 from gnomon.analysis.gaze import GazePaths, IntervalGaze, Movement
 from gnomon.analysis.gaze_strategy import Branch, Expansion, GazeStrategy, Hold, Shift
-from gnomon.analysis.units import Decoder, Population, Trajectory
+from gnomon.analysis.units import Population, Trajectory
 from gnomon.lab.tasks.ready_set_go import PAPER
 from gnomon.report.figures.gaze import (
     MEASURES,
