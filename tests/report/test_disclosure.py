@@ -40,7 +40,7 @@ def test_who_has_which_value_is_said_in_few_words() -> None:
         ("1", "1", "1", "1"): "scale: 1",
         ("1", "1", "2", "2"): "scale: 1 (all with a memory), 2 (all without)",
         ("1", "2", "1", "1"): "scale: 1 (all but GRU), 2 (GRU)",
-        ("0", "0", "0", "3"): "scale: 0 (all but feedforward64), 3 (feedforward64)",
+        ("0", "0", "0", "3"): "scale: 0 (all but feedforward 64), 3 (feedforward 64)",
     }
     for values, said in here.items():
         assert cells(*values)[2] == f"learning.aids.shaping.{said}"

@@ -1,5 +1,6 @@
 """How well a subject reproduces intervals: learning curves, production per sample interval, bias and variance."""
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -141,6 +142,7 @@ def draw_bias_variance(axes: Axes, results: Mapping[str, Production]) -> None:
 
 
 def words(name: str) -> str:
-    """An agent's name as words: "frozen_lstm" is "frozen LSTM"."""
+    """An agent's name as words: "frozen_lstm" is "frozen LSTM", "lstm32" is "LSTM 32"."""
     spoken = {"lstm": "LSTM", "gru": "GRU", "rnn": "RNN", "rmc": "RMC", "10step": "10-step"}
-    return " ".join(spoken.get(part, part) for part in name.split("_"))
+    parts = re.sub(r"([a-z])(\d+)$", r"\1_\2", name).split("_")
+    return " ".join(spoken.get(part, part) for part in parts)

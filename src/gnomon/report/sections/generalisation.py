@@ -14,7 +14,7 @@ from gnomon.report.wording import NOTHING, number, over_seeds, sentence, within
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
 
-REGIONS = {"trained": "trained", "interpolated": "between", "below": "below", "above": "above"}
+REGIONS = {"trained": "at trained intervals", "interpolated": "between them", "below": "below", "above": "above"}
 
 
 def section(study: Study, gallery: Gallery) -> Section:
@@ -38,17 +38,14 @@ def section(study: Study, gallery: Gallery) -> Section:
     for family in study.compared:
         results = [each.generalisation for each in study.of(family) if each.generalisation is not None]
         if results:
-            errors = {
-                region: over_seeds([mean_error(each, region) for each in results], 1)
-                for region in REGIONS
+            said = ", ".join(
+                f"{over_seeds([mean_error(each, region) for each in results], 1)} {words_of}"
+                for region, words_of in REGIONS.items()
                 if region in results[0].kind
-            }
-            said = ", ".join(f"{value} {REGIONS[region]}" for region, value in errors.items())
+            )
             text.append(
-                f"{sentence(words(family.name))}: the size of the mean error, in frames, is {said} the trained "
-                "intervals."
-                if "trained" not in errors
-                else f"{sentence(words(family.name))}: the size of the mean error is, in frames: {said}."
+                f"{sentence(words(family.name))}: the size of the mean error is, in frames: {said}. The slope of mean "
+                f"production above the longest trained interval is {over_seeds([each.above.slope for each in results])}."
             )
     shown = [found for _, found in rows_of(study) if found.generalisation is not None]
     tables = (slopes_table(shown), *([above_table(shown)] if shown else ()))
