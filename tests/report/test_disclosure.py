@@ -5,7 +5,7 @@ from pathlib import Path
 from gnomon.cli import main
 from gnomon.report.disclosure import Agents, disclosure
 from gnomon.report.page import markdown
-from gnomon.study.settings import Setting
+from gnomon.study.files import Setting
 
 RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
 

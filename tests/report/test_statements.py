@@ -21,9 +21,8 @@ from gnomon.report.statements.all import STATEMENTS, UNTESTED
 from gnomon.report.statements.document import document
 from gnomon.report.statements.seeds import both, difference, spread
 from gnomon.report.statements.statement import Verdict
-from gnomon.study.files import Facts, Family, Member, Study
+from gnomon.study.files import Facts, Family, Member, Setting, Study
 from gnomon.study.findings import Findings, Learning
-from gnomon.study.settings import Setting
 
 TRAINED = tuple(range(10, 101, 10))
 PROBES = (5, 15, 55, 95, 110, 150)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gnomon.report.figures.performance import words
 from gnomon.report.page import Table
 from gnomon.report.wording import listed
-from gnomon.study.settings import Setting
+from gnomon.study.files import Setting
 
 TITLE = "What was done that the paper did not do"
 HEADER = ("what was done", "preset paper", "these agents")

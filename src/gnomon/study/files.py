@@ -18,7 +18,6 @@ from pathlib import Path
 
 from gnomon.analysis.results import from_json
 from gnomon.study.findings import Findings, Learning
-from gnomon.study.settings import Setting
 
 FACTS = "study.json"
 
@@ -32,6 +31,15 @@ class Member:
     frames: int | None  # of training
     minutes: float | None
     results: str  # fingerprint
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A setting of an agent and of the preset `paper`, both in plain words."""
+
+    name: str  # flat: "learning.frames"
+    value: str
+    paper: str
 
 
 @dataclass(frozen=True)

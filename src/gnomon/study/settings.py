@@ -1,21 +1,12 @@
 """An agent's settings beside those of the preset `paper`, as text, so that they can be written and compared."""
 
 import json
-from dataclasses import dataclass
 from typing import Any
 
 from gnomon.learn.experiment import settings_of
 from gnomon.presets import preset
+from gnomon.study.files import Setting
 from gnomon.study.participants import Participant
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A setting of an agent and of the preset `paper`, both in plain words."""
-
-    name: str  # flat: "learning.frames"
-    value: str
-    paper: str
 
 
 def settings_beside_the_papers(each: Participant) -> tuple[Setting, ...]:

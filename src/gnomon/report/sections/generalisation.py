@@ -44,8 +44,8 @@ def section(study: Study, gallery: Gallery) -> Section:
                 if region in results[0].kind
             )
             text.append(
-                f"{sentence(words(family.name))}: the size of the mean error is, in frames: {said}. The slope of mean "
-                f"production above the longest trained interval is {over_seeds([each.above.slope for each in results])}."
+                f"{sentence(words(family.name))}: the size of the mean error is, in frames: {said}. Above the longest "
+                f"trained interval, mean production has a slope of {over_seeds([r.above.slope for r in results])}."
             )
     shown = [found for _, found in rows_of(study) if found.generalisation is not None]
     tables = (slopes_table(shown), *([above_table(shown)] if shown else ()))
