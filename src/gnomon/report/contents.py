@@ -77,8 +77,8 @@ def summary(study: Study) -> list[str]:
     said += [family_words(study, family) for family in study.compared]
     if any(family.trained for family in study.families):
         said.append(
-            f"{claims.tally(study)} Most of what is not decided lacks seeds. The agents had aids in training that the "
-            "paper's did not have."
+            f"{claims.tally(study)} The agents here had aids in training that the paper does not mention: see what was "
+            "done that the paper did not do."
         )
     return said
 
@@ -100,8 +100,8 @@ def family_words(study: Study, family: Family) -> str:
             for region in ("interpolated", "above")
         }
         parts.append(
-            f"At intervals never trained the mean error is {errors['interpolated']} frames between the trained ones "
-            f"and {errors['above']} above them."
+            f"At intervals never trained the size of the mean error is {errors['interpolated']} frames between the "
+            f"trained ones and {errors['above']} above them."
         )
     moved = [each.gaze.overall[0].share_moved for each in found if each.gaze is not None]
     if moved:

@@ -34,8 +34,8 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("grading", "final_grading", "shaping", "repay_discount"),
     ),
     (
-        "Privileged critic: in training, the critic is told how long ago the trial, Ready and Set were. The agent is "
-        "not.",
+        "Privileged critic: in training, the critic is told how long ago the trial, Ready and Set were, and when to "
+        "respond. The agent is not.",
         ("critic_told", "privileged", "asymmetric"),
     ),
     (

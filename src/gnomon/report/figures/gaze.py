@@ -97,8 +97,8 @@ def draw_movement(axes: Axes, result: GazePaths, measure: str) -> None:
 def draw_shift(axes: Axes, result: GazeStrategy) -> None:
     """The mean distance of the gaze from Go, from Set to the response, one line per sample interval.
 
-    How to read it: time is stretched so that all responses come at 1. The paper's recurrent agent shifts its gaze in a
-    straight line from the cross to Go; a line that is level and drops at the end is a gaze that waits and jumps.
+    How to read it: time is stretched so that all responses come at 1. A straight line is a steady shift; one that is
+    level and drops at the end is a gaze that waits and jumps. The paper: its recurrent agent shifts its gaze linearly.
     """
     shift = result.shift
     colours = interval_colours(shift.sample_interval.tolist())

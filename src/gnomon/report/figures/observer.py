@@ -139,7 +139,7 @@ def draw_rival_bias(axes: Axes, result: Rivals) -> None:
     """The bias at each sample interval, of the subject and of the best Bayesian observer and the clock with an end.
 
     How to read it: black points are the subject's bias with its 95 % interval; a line through them explains it. A
-    Bayesian observer is biased at both ends alike; a clock that runs out only at the long end.
+    Bayesian observer is biased towards the mean at both ends, a clock that runs out only at the long end.
     """
     axes.axhline(0, color=FAINT, lw=1.1, ls=(0, (4, 3)), zorder=1)
     for family in ("bayesian", "clock"):

@@ -19,7 +19,15 @@ from gnomon.report.figures.units import draw_interval_key
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Image, Section, Table
 from gnomon.report.panels import SQUARE, WITH_KEY, family_panels, missing, rows_of
-from gnomon.report.wording import number, over_seeds, sentence, share, shares_over_seeds, within
+from gnomon.report.wording import (
+    estimated,
+    number,
+    over_seeds,
+    sentence,
+    share,
+    share_estimated,
+    shares_over_seeds,
+)
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
 
@@ -125,12 +133,9 @@ def strategy_table(seen: list[Findings]) -> Table:
         if result is None:
             continue
         hold, shift = result.hold, result.shift
-        cells = [
-            f"{share(one.value)} ({share(one.interval[0])} to {share(one.interval[1])})"
-            for one in (hold.within[-1], hold.share_moved)
-        ]
+        cells = [share_estimated(hold.within[-1].value, hold.within[-1].interval)]
         cells += [
-            f"{number(one.value, digits)} ({within(one.interval, digits)})"
+            estimated(one.value, one.interval, digits)
             for one, digits in (
                 (hold.drift, 1), (shift.half_way, 2), (shift.linearity, 2), (result.branch.branching, 2),
                 (result.expansion.slope, 3),
@@ -138,13 +143,13 @@ def strategy_table(seen: list[Findings]) -> Table:
         ]  # fmt: skip
         rows.append((found.name, *cells))
     header = (
-        "agent", f"within {RADII[-1]:g}° of the cross", "moves in", "drift, degrees", "half of the way after",
+        "agent", f"within {RADII[-1]:g}° of the cross", "drift, degrees", "half of the way after",
         "R² of a straight shift", "branching", "expansion, degrees per frame",
     )  # fmt: skip
     note = (
-        "The first three from Ready to Set: share of frames near the cross and with a movement, and how far the mean "
-        "gaze goes. Then from Set to the response: the share of the time after which half of the way to Go is done. "
-        "Branching: how much further trials with Set are from trials without, 15 frames after Set, in units of the "
-        "spread of single trials. Expansion: growth of the mean path's extent with the sample interval. Brackets: 95 %."
+        "The first two from Ready to Set: share of frames near the cross, and how far the mean gaze goes. Then from "
+        "Set to the response: the share of the time after which half of the way to Go is done. Branching: how much "
+        "further trials with Set are from trials without, 15 frames after Set, in units of the spread of single "
+        "trials. Expansion: growth of the mean path's extent with the sample interval. Brackets: 95 %."
     )
     return Table("Strategies of the gaze", header, tuple(rows), note)

@@ -10,7 +10,7 @@ from gnomon.report.figures.performance import words
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.panels import family_panels, missing, rows_of
-from gnomon.report.wording import NOTHING, number, over_seeds, sentence, within
+from gnomon.report.wording import NOTHING, estimated, number, over_seeds, sentence
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
 
@@ -65,12 +65,12 @@ def slopes_table(shown: list[Findings]) -> Table:
         lines = (result.trained, result.interpolated, result.above)
         below = result.region("below")
         bias = "; ".join(
-            f"{number(value, 1, '+')} ({within(interval, 1)}) at {t_s}"
+            f"{estimated(value, interval, 1, '+')} at {t_s}"
             for t_s, value, interval in zip(
                 result.sample_interval[below], result.bias[below], result.bias_interval[below], strict=True
             )
         )
-        cells = [f"{number(each.slope)} ({within(each.slope_interval)})" for each in lines]
+        cells = [estimated(each.slope, each.slope_interval) for each in lines]
         rows.append((found.name, *cells[:2], bias or NOTHING, cells[2]))
     header = ("agent", "trained: slope", "between: slope", "below: bias, frames", "above: slope")
     note = "Slopes of mean production, 95 % bootstrap over lanes. A slope of 0 above has levelled off."

@@ -20,7 +20,7 @@ from gnomon.report.figures.performance import words
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.panels import family_panels, missing, rows_of
-from gnomon.report.wording import listed, number, over_seeds, sentence, share, within
+from gnomon.report.wording import estimated, number, over_seeds, sentence, share
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
 
@@ -88,8 +88,8 @@ def section(study: Study, gallery: Gallery) -> Section:
         if fits:
             text.append(
                 f"{sentence(words(family.name))}: the BLS observer has w_m = {over_seeds([f.w_m for f in fits], 3)} "
-                f"(measurement) and w_p = {over_seeds([f.w_p for f in fits], 3)} (production). The best by AIC is "
-                f"{listed(list(dict.fromkeys(named(f) for f in best)))}."
+                f"(measurement) and w_p = {over_seeds([f.w_p for f in fits], 3)} (production). The best observer by "
+                f"AIC is, seed by seed: {'; '.join(named(f) for f in best)}."
             )
     text.append(
         "The best of several models may still be wrong. So the observers stand beside two models without a prior: a "
@@ -111,8 +111,8 @@ def fit_table(study: Study) -> Table:
         rows.append(
             (
                 found.name, f"{fit.n:,}",
-                f"{number(fit.w_m, 3)} ({within(sure.w_m_interval if sure else nothing, 3)})",
-                f"{number(fit.w_p, 3)} ({within(sure.w_p_interval if sure else nothing, 3)})",
+                estimated(fit.w_m, sure.w_m_interval if sure else nothing, 3),
+                estimated(fit.w_p, sure.w_p_interval if sure else nothing, 3),
                 number(fit.aic - found.comparison.fits[0].aic, 1), named(found.comparison.fits[0]),
                 fit.complaint or "none",
             )

@@ -7,7 +7,16 @@ from gnomon.report.figures.performance import draw_bias_variance, draw_histogram
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.panels import family_panels, rows_of
-from gnomon.report.wording import NOTHING, number, over_seeds, sentence, share, shares_over_seeds, within
+from gnomon.report.wording import (
+    NOTHING,
+    estimated,
+    number,
+    over_seeds,
+    sentence,
+    share,
+    share_estimated,
+    shares_over_seeds,
+)
 from gnomon.study.files import Family, Study
 from gnomon.study.findings import Findings
 
@@ -80,11 +89,10 @@ def production_table(study: Study) -> Table:
             continue
         judged = result.n_trials.sum()
         early, late = (float((s * result.n_trials).sum() / judged) for s in (result.share_early, result.share_timeout))
-        low, high = result.within.interval
         rows.append(
             (
-                found.name, f"{found.n_trials:,}", f"{share(result.within.value)} ({share(low)} to {share(high)})",
-                share(early), share(late), f"{number(result.line.slope)} ({within(result.line.slope_interval)})",
+                found.name, f"{found.n_trials:,}", share_estimated(result.within.value, result.within.interval),
+                share(early), share(late), estimated(result.line.slope, result.line.slope_interval),
                 number(result.bias_shortest, 1, "+"), number(result.bias_longest, 1, "+"), number(result.error.rmse, 1),
             )
         )  # fmt: skip
@@ -106,8 +114,8 @@ def first_trials_table(study: Study) -> Table:
                 for part, bias in ((result.first_within, result.first_bias), (result.later_within, result.later_bias))
                 for cell in (
                     f"{part.n_trials:,}",
-                    f"{share(part.value)} ({share(part.interval[0])} to {share(part.interval[1])})",
-                    f"{number(bias.value, 1, '+')} ({within(bias.interval, 1)})",
+                    share_estimated(part.value, part.interval),
+                    estimated(bias.value, bias.interval, 1, "+"),
                 )
             ]
             rows.append((found.name, *cells))
@@ -115,5 +123,8 @@ def first_trials_table(study: Study) -> Table:
         "agent", "first trials", "within (95 %)", "bias, frames (95 %)", "later trials", "within (95 %)",
         "bias, frames (95 %)",
     )  # fmt: skip
-    note = "An agent with a memory begins an episode without a past. Intervals resample lanes; a dash: too few lanes."
+    note = (
+        "An agent with a memory begins an episode without a past. Intervals resample lanes; none is given where lanes "
+        "are too few."
+    )
     return Table("The first trial of an episode and the later ones", header, tuple(rows), note)

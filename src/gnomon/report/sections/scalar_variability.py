@@ -11,7 +11,7 @@ from gnomon.report.figures.scalar_variability import draw_scalar_residual, draw_
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.panels import family_panels, missing, rows_of
-from gnomon.report.wording import number, over_seeds, sentence, share, shares_over_seeds, within
+from gnomon.report.wording import NOTHING, estimated, number, over_seeds, sentence, share, shares_over_seeds
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
 
@@ -59,10 +59,10 @@ def section(study: Study, gallery: Gallery) -> Section:
 def fit_table(shown: list[tuple[str, ScalarVariability]]) -> Table:
     rows = tuple(
         (
-            name, f"{number(fit.a, 1)} ({within(fit.a_interval, 1)})", f"{fit.b:.3g}",
-            f"{number(fit.c)} ({within(fit.c_interval)})", "yes" if fit.identified else "no", share(fit.r_squared),
-            number(max(fit.residual, key=abs), 1, "+"), f"{number(fit.order.value)} ({within(fit.order.interval)})",
-            f"{number(fit.drop.value, 1, '+')} ({within(fit.drop.interval, 1)})",
+            name, estimated(fit.a, fit.a_interval, 1), f"{fit.b:.3g}",
+            estimated(fit.c, fit.c_interval), "yes" if fit.identified else "no", share(fit.r_squared),
+            number(max(fit.residual, key=abs), 1, "+"), estimated(fit.order.value, fit.order.interval),
+            estimated(fit.drop.value, fit.drop.interval, 1, "+"),
         )
         for name, fit in shown
     )  # fmt: skip
@@ -81,6 +81,6 @@ def constraint_table(shown: list[tuple[str, ScalarVariability]]) -> Table:
     rows = []
     for name, result in shown:
         fits = {(fit.constraint, fit.left_out): fit for fit in result.fits}
-        cells = [f"{number(fits[way].c)} ({within(fits[way].c_interval)})" if way in fits else "–" for way in ways]
+        cells = [estimated(fits[way].c, fits[way].c_interval) if way in fits else NOTHING for way in ways]
         rows.append((name, *cells))
     return Table("c depends on how it is fitted", ("agent", *names), tuple(rows), "In brackets: 95 % over lanes.")

@@ -11,7 +11,7 @@ from gnomon.report.figures.units import draw_component, draw_decoder, draw_inter
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.panels import WITH_KEY, family_panels, missing, rows_of
-from gnomon.report.wording import NOTHING, number, over_seeds, sentence, shares_over_seeds, within
+from gnomon.report.wording import NOTHING, estimated, number, over_seeds, sentence, shares_over_seeds
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
 
@@ -102,9 +102,7 @@ def counter_table(shown: list[Findings]) -> Table:
         each = found.population.counter
         estimates = (each.rise, each.fall, each.turn, each.risen, each.fallen, each.distance, each.order_at_set)
         digits = (2, 2, 1, 2, 2, 2, 2)
-        cells = [
-            f"{number(one.value, d)} ({within(one.interval, d)})" for one, d in zip(estimates, digits, strict=True)
-        ]
+        cells = [estimated(one.value, one.interval, d) for one, d in zip(estimates, digits, strict=True)]
         rows.append((found.name, f"{int(each.n_trials.sum()):,}", *cells))
     header = (
         "agent", "trials", "rise", "fall", "peak after Set, frames", "Set minus Ready", "response minus Set",
@@ -147,7 +145,7 @@ def decoder_table(shown: list[Findings]) -> Table:
             if before is not None:
                 base, more = before.decoder(event), compared[event].difference
                 cells.append(f"{number(base.r2)}, {number(base.absolute_error, 1)}")
-                cells.append(f"{number(more.value, 2, '+')} ({within(more.interval)})")
+                cells.append(estimated(more.value, more.interval, 2, "+"))
             else:
                 cells += [NOTHING, NOTHING]
         rows.append((found.name, *cells))

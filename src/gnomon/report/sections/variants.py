@@ -10,7 +10,7 @@ from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.sections.production import MOST_COLOURS
 from gnomon.report.statements.variants import NOT_YET
-from gnomon.report.wording import mean, number, over_seeds, share, within
+from gnomon.report.wording import estimated, mean, number, over_seeds, share, share_estimated
 from gnomon.study.files import Family, Study
 
 
@@ -50,14 +50,11 @@ def row(study: Study, family: Family) -> tuple[str, ...]:
     found = study.of(family)
     frames = mean([member.frames / 1e6 for member in family.members if member.frames is not None])
     produced = [each.production for each in found if each.production is not None]
-    shares = [
-        f"{share(each.within.value)} ({share(each.within.interval[0])} to {share(each.within.interval[1])})"
-        for each in produced
-    ]
+    shares = [share_estimated(each.within.value, each.within.interval) for each in produced]
     slope = (
         over_seeds([each.line.slope for each in produced])
         if len(produced) != 1
-        else f"{number(produced[0].line.slope)} ({within(produced[0].line.slope_interval)})"
+        else estimated(produced[0].line.slope, produced[0].line.slope_interval)
     )
     errors = over_seeds([each.error.rmse for each in produced], 1)
     return (words(family.name), str(len(found)), number(frames, 1), "; ".join(shares) or share(0.0), slope, errors)

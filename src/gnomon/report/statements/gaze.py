@@ -4,7 +4,7 @@ from gnomon.analysis.gaze import gaze_paths
 from gnomon.analysis.gaze_strategy import RADII, GazeStrategy, gaze_strategy
 from gnomon.report.statements.seeds import both, spread, verdict
 from gnomon.report.statements.statement import Judgement, Statement, about_feedforward, about_recurrent
-from gnomon.report.wording import number, over_seeds, shares_over_seeds, within
+from gnomon.report.wording import count, number, over_seeds, shares_over_seeds, within
 from gnomon.study.files import Family, Study
 
 MOST = 0.5  # a share above one half
@@ -19,12 +19,13 @@ def strategies(study: Study, family: Family) -> list[GazeStrategy]:
 
 def holds(study: Study, family: Family) -> Judgement:
     found = [each.hold for each in strategies(study, family)]
+    moved = shares_over_seeds(share_moved(study, family))
     near = spread(each.within[-1].value for each in found)
     at_set = [float(value) for each in found for value in each.distance_at_set]
     span = within((min(at_set), max(at_set)), 1) if at_set else "–"
     here = (
         f"share of frames within {WIDEST:g} degrees of the cross {near.written()}. The gaze moves in "
-        f"{shares_over_seeds([each.share_moved.value for each in found])} of the frames and drifts by "
+        f"{moved} of the frames and drifts by "
         f"{over_seeds([each.drift.value for each in found], 1)} degrees from Ready to Set; at Set it is {span} degrees "
         "away from the cross, over intervals and seeds"
     )
@@ -47,22 +48,28 @@ def stereotypy(study: Study, family: Family, phase: int) -> list[float]:
     return [each.gaze.overall[phase].stereotypy for each in study.of(family) if each.gaze is not None]
 
 
+def share_moved(study: Study, family: Family) -> list[float]:
+    """Share of the frames from Ready to Set in which the gaze moves."""
+    return [each.gaze.overall[0].share_moved for each in study.of(family) if each.gaze is not None]
+
+
 def walks(study: Study, family: Family) -> Judgement:
     alike = spread(stereotypy(study, family, 0))
-    moved = [each.hold.share_moved.value for each in strategies(study, family)]
     here = (
         f"from Ready to Set the mean path explains {alike.written()} of where the gaze is; it moves in "
-        f"{shares_over_seeds(moved)} of the frames"
+        f"{shares_over_seeds(share_moved(study, family))} of the frames"
     )
     return Judgement(here, verdict(alike.above(MOST), alike.below(MOST)))
 
 
 def branches(study: Study, family: Family) -> Judgement:
-    apart = spread(each.branch.branching.value for each in strategies(study, family))
+    found = [each.branch.branching for each in strategies(study, family)]
+    apart, sure = spread(each.value for each in found), [each.above(0) for each in found]
     alike = spread(stereotypy(study, family, 1))
     here = (
         f"15 frames after Set the path is {apart.written(2, '+')} spreads further from that of trials without Set than "
-        f"before; after Set the mean path explains {alike.written()} of where the gaze is"
+        f"before (above 0 over lanes in {sum(sure)} of {count(len(sure), 'seed')}); after Set the mean path "
+        f"explains {alike.written()} of where the gaze is"
     )
     return Judgement(here, both(verdict(apart.above(0), apart.below(0)), verdict(alike.above(MOST), alike.below(MOST))))
 
