@@ -13,7 +13,8 @@ from gnomon.commands import sweep as sweep_module
 from gnomon.learn.loop import start
 from gnomon.published import agents
 from gnomon.records.runs import RunFolder
-from gnomon.report import gallery, participants, study
+from gnomon.report import gallery
+from gnomon.study import findings, participants
 
 Captured = pytest.CaptureFixture[str]
 
@@ -44,7 +45,7 @@ def complaint(capsys: Captured, *arguments: str) -> str:
 
 def test_a_report_says_what_it_does_and_where_the_page_is(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     # Drawing and fitting are tested elsewhere.
-    monkeypatch.setattr(study, "compare", no_fit)
+    monkeypatch.setattr(findings, "compare", no_fit)
     monkeypatch.setattr(gallery, "save", lambda figure, path: write_pictures(path))
     assert main(["report", "perfect", "--trials", "100", "--out", "mine"]) == 0
     printed = capsys.readouterr().out
@@ -53,7 +54,7 @@ def test_a_report_says_what_it_does_and_where_the_page_is(capsys: Captured, monk
     assert printed.splitlines()[-1].startswith("the page      mine/index.html (")
     html = Path("mine/index.html").read_text()
     assert "gnomon report perfect --out mine --trials 100 --seed 1" in html
-    assert "Perfect learned the task: 100\N{NO-BREAK SPACE}% of trials within the tolerance" in html
+    assert "Perfect: 100\N{NO-BREAK SPACE}% of trials are right" in html
     assert "Not done for perfect: left out, for once." in html
     assert main(["report", "perfect", "--trials", "100", "--out", "mine"]) == 0
     assert [line.split("s  ")[1] for line in capsys.readouterr().out.splitlines()[:-1]] == ["page"]
@@ -100,7 +101,9 @@ def test_reproduce_without_agents_says_what_to_do(
     here: Path, capsys: Captured, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(participants, "SHIPPED", here / "none")
-    expected = "no agents come with this version; train them with --train, or name your own: gnomon report RUN..."
+    expected = (
+        "no agents are published with this version; train them with --train, or name your own: gnomon report RUN..."
+    )
     assert expected in complaint(capsys, "reproduce")
 
 

@@ -210,12 +210,8 @@ def test_a_perfect_agent_has_a_place_in_the_corner(produced: Production) -> None
 
 
 def test_names_as_words() -> None:
-    assert [words(name) for name in ("lstm", "frozen_lstm", "lstm_10step", "feedforward")] == [
-        "LSTM",
-        "frozen LSTM",
-        "LSTM 10-step",
-        "feedforward",
-    ]
+    names = ("lstm", "frozen_lstm", "lstm_10step", "feedforward", "lstm32")
+    assert [words(name) for name in names] == ["LSTM", "frozen LSTM", "LSTM 10-step", "feedforward", "LSTM 32"]
 
 
 # Generalisation and scalar variability

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gnomon.report.page import LARGEST_DRAWING, Figure, Image, Page, Section, Table, render, write_page
+from gnomon.report.captions import Caption
+from gnomon.report.page import LARGEST_DRAWING, Figure, Image, Page, Section, Table, render, tables, write_page
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><rect width="3" height="2"/></svg>'
 
@@ -46,10 +47,12 @@ def page_of(*sections: Section) -> Page:
 
 @pytest.fixture
 def whole(tmp_path: Path) -> Page:
-    figure = Figure((image(tmp_path, "one"), image(tmp_path, "two")), "Two panels", "Read it so", "found it too.")
-    table = Table("Numbers", ("agent", "slope", "verdict"), (("lstm-0", "0.93", "partly"),), "A note.")
-    first = Section("1. Learning curves", ("Words.",), (figure,), (table,))
-    return page_of(first, Section("2. How to", commands=("gnomon report a --out b",)))
+    figure = Figure(
+        (image(tmp_path, "one"), image(tmp_path, "two")), "Two panels", Caption("Read it so", "found it too.")
+    )
+    table = Table("Numbers", ("agent", "slope", "verdict"), (("lstm-0", "0.93", "not decided"),), "A note.")
+    first = Section("Learning curves", ("Words.",), (figure,), (table,))
+    return page_of(first, Section("How to", commands=("gnomon report a --out b",)))
 
 
 def test_everything_is_on_the_page(whole: Page) -> None:
@@ -62,7 +65,7 @@ def test_everything_is_on_the_page(whole: Page) -> None:
         assert piece in html
     elements = Elements(html)
     assert [img["alt"] for img in elements.of("img")] == ["what one shows", "what two shows"]
-    assert [td.get("class", "") for td in elements.of("td")] == ["", "verdict partly"]
+    assert [td.get("class", "") for td in elements.of("td")] == ["", "verdict not-decided"]
 
 
 def test_it_reads_well_on_a_phone(whole: Page) -> None:
@@ -85,8 +88,8 @@ def test_nothing_comes_from_outside(whole: Page) -> None:
 
 def test_links_lead_to_sections(whole: Page) -> None:
     elements = Elements(render(whole))
-    assert [a["href"] for a in elements.of("a")] == ["#1-learning-curves", "#2-how-to"]
-    assert [section["id"] for section in elements.of("section")] == ["1-learning-curves", "2-how-to"]
+    assert [a["href"] for a in elements.of("a")] == ["#learning-curves", "#how-to"]
+    assert [section["id"] for section in elements.of("section")] == ["learning-curves", "how-to"]
 
 
 def test_words_are_never_taken_for_markup() -> None:
@@ -115,6 +118,15 @@ def test_a_row_must_fit_its_table() -> None:
         Table("T", ("x", "y"), (("a",),))
 
 
+def test_tables_are_written_as_markdown_too(whole: Page) -> None:
+    lines = tables(whole).splitlines()
+    assert lines[:2] == ["## Learning curves", ""]
+    assert lines[2:] == [
+        "### Numbers", "", "| agent | slope | verdict |", "|---|---|---|", "| lstm-0 | 0.93 | not decided |", "",
+        "A note.",
+    ]  # fmt: skip
+
+
 def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, whole: Page) -> None:
     path = tmp_path / "out" / "index.html"
     write_page(whole, path)
@@ -124,4 +136,4 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(tmp_path: Path, whole:
     with pytest.raises(FileNotFoundError):
         write_page(whole, path)
     assert path.read_text() == before
-    assert sorted(each.name for each in path.parent.iterdir()) == ["index.html"]
+    assert sorted(each.name for each in path.parent.iterdir()) == ["index.html", "tables.md"]

@@ -44,20 +44,31 @@ def shared_words(out: Path, trials: int, seed: int, live: Path | None) -> list[s
 
 
 def write(runs: tuple[str, ...], out: Path, trials: int, seed: int, live: Path | None, commands: list[str]) -> None:
-    """Write the page, telling of every stage and at last of the page's place."""
+    """Run the study and write its page, telling of every stage and at last of the page's place.
+
+    Everything is checked before anything is written.
+    """
     import torch
     from rich.console import Console
 
     from gnomon.learn.malloc import keep_freed_memory
     from gnomon.report.contents import write_report
+    from gnomon.study.participants import participants
+    from gnomon.study.run import LEAST_TRIALS, run_study
+    from gnomon.study.stages import Stages
 
+    if trials < LEAST_TRIALS:
+        raise ValueError(f"trials is {trials}; a report needs at least {LEAST_TRIALS} of each participant")
+    if seed < 0:
+        raise ValueError(f"seed is {seed}; it must be a whole number of at least 0")
+    everyone = participants(runs)
+    watched = None if live is None else participants([str(live)])[0]
     torch.set_num_threads(1)  # the steps are small, and one thread gives the same numbers whatever the machine
     keep_freed_memory()
     console = Console(highlight=False, soft_wrap=True)
-    watched = None if live is None else str(live)
-    page = write_report(
-        runs, out, trials=trials, seed=seed, commands=commands, live=watched, report=stopwatch(console.print)
-    )
+    say = stopwatch(console.print)
+    run_study(everyone, Stages(out, say), trials=trials, seed=seed, live=watched)
+    page = write_report(out, commands=commands, report=say)
     console.print(f"the page      {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser", markup=False)
 
 

@@ -11,7 +11,7 @@ from gnomon.commands.report import shared_words, write
 
 @dataclass(frozen=True)
 class Reproduce:
-    """Do the paper: evaluate the agents that come with Gnomon, analyse them, and write one HTML page.
+    """Do the paper: evaluate the published agents, analyse them, and write one HTML page.
 
     With --train the agents are trained first, which takes many hours. Stages are files in OUT: the same command goes on
     where it was stopped.
@@ -20,7 +20,7 @@ class Reproduce:
     out: Path = Path("out/paper")
     """Folder for the page and everything behind it."""
     train: bool = False
-    """Train the agents from nothing, into OUT/runs, in place of those that come with Gnomon."""
+    """Train the agents from nothing, into OUT/runs, in place of the published ones."""
     experiment: Path = Path("experiments/paper.toml")
     """The list of trainings, for --train."""
     trials: int = 2000
@@ -33,7 +33,7 @@ class Reproduce:
 
 def reproduce(options: Reproduce) -> None:
     from gnomon.commands.sweep import Sweep, sweep
-    from gnomon.report.participants import shipped
+    from gnomon.study.participants import shipped
     from gnomon.sweep.experiment import read_experiment
 
     words = ["gnomon", "reproduce", *shared_words(options.out, options.trials, options.seed, options.live)]
@@ -47,6 +47,7 @@ def reproduce(options: Reproduce) -> None:
         runs = tuple(shipped())
         if not runs:
             raise ValueError(
-                "no agents come with this version; train them with --train, or name your own: gnomon report RUN..."
+                "no agents are published with this version; train them with --train, "
+                "or name your own: gnomon report RUN..."
             )
     write(runs, options.out, options.trials, options.seed, options.live, [shlex.join(words)])

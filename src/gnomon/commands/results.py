@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 if TYPE_CHECKING:
-    from gnomon.report.participants import Participant
+    from gnomon.study.participants import Participant
 
 COLUMNS = (
     "agent", "seed", "frames", "minutes", "within 8 frames", "slope", "bias at the shortest", "bias at the longest",
@@ -21,15 +21,20 @@ class Results:
     """Print a table (Markdown) of agents from the trial tables of their evaluations; biases and s.d. are in frames."""
 
     agents: Annotated[tuple[str, ...], tyro.conf.Positional] = ()
-    """Evaluated runs (runs/NAME) or published agents (published/NAME); by default all that come with Gnomon."""
+    """Evaluated runs (runs/NAME) or published agents (published/NAME); by default all published with Gnomon."""
     curves: Path | None = None
     """Also draw the learning curves, over frames and over minutes, and write them to this file (.png) and as SVG."""
+    departures: bool = False
+    """Print instead what was done in training that the paper did not do."""
 
 
 def results(options: Results) -> None:
-    from gnomon.report.participants import participants, shipped
+    from gnomon.study.participants import participants, shipped
 
     everyone = participants(options.agents or shipped())
+    if options.departures:
+        print(departures(everyone), end="")
+        return
     rows = [row(each) for each in everyone]
     print("| " + " | ".join(COLUMNS) + " |")
     print("|---|" + "---:|" * (len(COLUMNS) - 1))
@@ -66,12 +71,28 @@ def row(agent: "Participant") -> list[str]:
     ]
 
 
+def departures(everyone: "list[Participant]") -> str:
+    """What was done that the paper did not do, as a Markdown table made from the agents' configs."""
+    from gnomon.agent.controllers import CONTROLLERS
+    from gnomon.report.disclosure import Agents, disclosure
+    from gnomon.report.page import markdown
+    from gnomon.study.participants import families
+    from gnomon.study.settings import settings_beside_the_papers
+
+    agents = [
+        Agents(family.name, CONTROLLERS[family.controller].recurrent, settings_beside_the_papers(family.members[0]))
+        for family in families(everyone)
+        if family.members[0].path is not None
+    ]
+    return markdown(disclosure(agents))
+
+
 def draw_curves(everyone: "list[Participant]", path: Path) -> None:
     """Reward rate over frames and over minutes, one line per family, its s.d. over seeds shaded."""
     from gnomon.analysis.performance import learning_curve
     from gnomon.report.figures.performance import draw_learning_curves
     from gnomon.report.figures.style import panels, save, styled
-    from gnomon.report.participants import families
+    from gnomon.study.participants import families
 
     metrics = {
         family.name: [member.metrics for member in family.members if member.metrics is not None]

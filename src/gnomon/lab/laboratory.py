@@ -78,6 +78,8 @@ class Laboratory:
 
         self.gaze = torch.zeros(lanes, dtype=torch.int64, device=self.device)
         """Each lane's gaze as a lattice index: int64 [lanes]."""
+        self.shown: Tensor | None
+        """Pictures that the monitor seems to show, -1: the true one; int32 [lanes]. None, but for interventions."""
         self.restart(seed)
         if stagger:
             self.trials.stagger(self.generator)
@@ -86,6 +88,7 @@ class Laboratory:
         """Start over in every lane, as if built with this seed; what the optics have traced is kept."""
         check_seed(seed)
         self.generator.manual_seed(seed)
+        self.shown = None
         self.button = torch.zeros(self.lanes, dtype=torch.bool, device=self.device)
         self.trials = Trials(
             self.task, self.lanes, lambda lanes: self.task.draw(len(lanes), self.generator), self.device
@@ -105,7 +108,10 @@ class Laboratory:
     @property
     def observation(self) -> Tensor:
         """What each lane sees now, as observation ids: int64 [lanes]."""
-        return self._first_id.index_select(0, self.trials.picture) + self.gaze
+        picture = self.trials.picture
+        if self.shown is not None:
+            picture = torch.where(self.shown >= 0, self.shown, picture)
+        return self._first_id.index_select(0, picture) + self.gaze
 
     def step(self, action: Tensor) -> Frame:
         """Let every lane act once (int [lanes]) and run one frame."""

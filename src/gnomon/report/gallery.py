@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from gnomon.report.figures.style import HEIGHT, WIDTH, panels, save, styled
 from gnomon.report.page import Image
-from gnomon.report.stages import Stages, code
+from gnomon.study.stages import Stages, code
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """One self-contained HTML page: sections of words, figures and tables, with every picture inside the file.
 
-The page knows nothing about timing; `gnomon.report.sections` says what is on it. It needs no script and no network.
+The page knows nothing about timing; `gnomon.report.contents` says what is on it. Sections are numbered in their order.
+It needs no script and no network.
 """
 
 import re
@@ -11,9 +12,11 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gnomon.records.runs import write_text
+from gnomon.report.captions import Caption
 
 LARGEST_DRAWING = 150_000  # bytes of SVG above which the PNG takes less room, and less of a phone's patience
-VERDICTS = ("reproduced", "partly", "not reproduced", "no data")  # cells with these words are coloured
+TABLES = "tables.md"  # beside the page
+VERDICTS = ("reproduced", "contradicted", "not decided")  # cells with these words are coloured
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,7 @@ class Figure:
 
     images: tuple[Image, ...]
     title: str
-    reading: str  # how to read it
-    paper: str  # what the paper found
+    caption: Caption
 
 
 @dataclass(frozen=True)
@@ -93,8 +95,26 @@ def render(page: Page) -> str:
     return environment.get_template("page.html.j2").render(page=page, verdicts=VERDICTS)
 
 
+def markdown(table: Table) -> str:
+    """A table as Markdown."""
+    lines = [f"| {' | '.join(table.header)} |", "|" + "---|" * len(table.header)]
+    lines += [f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in row)} |" for row in table.rows]
+    return "\n".join(lines) + "\n"
+
+
+def tables(page: Page) -> str:
+    """Every table of the page as Markdown, below the titles of its section and its own."""
+    return "\n".join(
+        f"## {section.title}\n\n"
+        + "\n".join(f"### {table.title}\n\n{markdown(table)}\n{table.note}".rstrip() + "\n" for table in section.tables)
+        for section in page.sections
+        if section.tables
+    )
+
+
 def write_page(page: Page, path: Path) -> None:
-    """Write the page; a half-written one never takes the place of a whole one."""
+    """Write the page, and its tables as Markdown beside it; a half-written one never takes the place of a whole one."""
     text = render(page)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_text(path, text)
+    write_text(path.with_name(TABLES), tables(page))

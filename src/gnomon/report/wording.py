@@ -36,6 +36,18 @@ def within(interval: Sequence[float], digits: int = 2) -> str:
     return " to ".join(number(end, digits) for end in interval)
 
 
+def estimated(value: float, interval: Sequence[float], digits: int = 2, sign: str = "") -> str:
+    """A number with its interval in brackets, "0.15 (0.10 to 0.20)"; alone if the interval is not known."""
+    known = all(map(math.isfinite, interval))
+    return number(value, digits, sign) + (f" ({within(interval, digits)})" if known else "")
+
+
+def share_estimated(value: float, interval: Sequence[float]) -> str:
+    """The same of a share, in percent."""
+    known = all(map(math.isfinite, interval))
+    return share(value) + (f" ({share(interval[0])} to {share(interval[1])})" if known else "")
+
+
 def count(items: int, noun: str) -> str:
     """ "1 seed", "3 seeds"."""
     return f"{items:,} {noun}" + ("" if items == 1 else "s")

@@ -64,7 +64,11 @@ class AgentSubject(Subject[AgentDecision]):
 
     def restart(self) -> None:
         """Put every lane into the initial state."""
-        self.state = self.agent.initial_state(self.laboratory.lanes)
+        self.state = self.initial_state()
+
+    def initial_state(self) -> State:
+        """The state with which an episode begins, in every lane."""
+        return self.agent.initial_state(self.laboratory.lanes)
 
 
 def sample(probabilities: Tensor, generator: torch.Generator) -> Tensor:

@@ -41,6 +41,10 @@ class Steering:
         self._move = cheapest_move(cost).flatten(1).to(laboratory.device)
         """The action that leads there: int64 [boxes + 1, gazes]."""
 
+    def steps(self, box: int) -> Tensor:
+        """Fewest steps from each lane's gaze into a box: float64 [lanes]."""
+        return self._steps[box, self.laboratory.gaze]
+
     def towards(self, box: Tensor) -> Tensor:
         """The actions that lead each lane to its own box (int [lanes]), or keep it there: int64 [lanes]."""
         return self._move[box, self.laboratory.gaze]

@@ -33,7 +33,13 @@ MEASURES = {
 
 
 def draw_mean_paths(axes: Axes, result: GazePaths) -> None:
-    """The mean path of every sample interval, Ready and Set marked where the gaze was at their onset."""
+    """The mean path of every sample interval, Ready and Set marked where the gaze was at their onset.
+
+    How to read it: one path per sample interval from Ready on, on a drawing of the monitor. A path that is the same at
+    all intervals until Set, and longer for longer ones, can tell the time. The paper: its recurrent agent stays near
+    the cross until Set; its feedforward agent follows a stereotyped path and leaves it at Set. It averages rewarded
+    trials; here all trials that were answered after Set count.
+    """
     draw_monitor(axes, result)
     colours = interval_colours([each.sample_interval for each in result.intervals])
     for each in reversed(result.intervals):  # short paths on top of long ones, which cover more
@@ -47,7 +53,11 @@ def draw_mean_paths(axes: Axes, result: GazePaths) -> None:
 
 
 def draw_single_paths(axes: Axes, result: GazePaths, sample_interval: int) -> None:
-    """Single trials of one sample interval, and their mean in its colour."""
+    """Single trials of one sample interval, and their mean in its colour.
+
+    How to read it: grey are the first trials, coloured is the mean over all of them. Trials that lie on the mean are
+    stereotyped. The paper: shows means only.
+    """
     chosen = interval_of(result, sample_interval)
     colour = interval_colours([each.sample_interval for each in result.intervals])[sample_interval]
     draw_monitor(axes, result)
@@ -64,7 +74,11 @@ def draw_single_paths(axes: Axes, result: GazePaths, sample_interval: int) -> No
 
 
 def draw_movement(axes: Axes, result: GazePaths, measure: str) -> None:
-    """One measure of `Movement` per sample interval, for the wait before Set and the one after it."""
+    """One measure of `Movement` per sample interval, for the wait before Set and the one after it.
+
+    How to read it: a subject whose clock is in its units may keep still; one whose clock is its gaze cannot.
+    The paper: does not measure it.
+    """
     if measure not in MEASURES:
         raise ValueError(f"unknown measure {measure!r}; choose {', '.join(MEASURES)}")
     intervals = [each.sample_interval for each in result.intervals]
@@ -83,8 +97,8 @@ def draw_movement(axes: Axes, result: GazePaths, measure: str) -> None:
 def draw_shift(axes: Axes, result: GazeStrategy) -> None:
     """The mean distance of the gaze from Go, from Set to the response, one line per sample interval.
 
-    How to read it: time is stretched so that all responses come at 1. The paper's recurrent agent shifts its gaze in a
-    straight line from the cross to Go; a line that is level and drops at the end is a gaze that waits and jumps.
+    How to read it: time is stretched so that all responses come at 1. A straight line is a steady shift; one that is
+    level and drops at the end is a gaze that waits and jumps. The paper: its recurrent agent shifts its gaze linearly.
     """
     shift = result.shift
     colours = interval_colours(shift.sample_interval.tolist())

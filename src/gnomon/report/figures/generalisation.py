@@ -26,7 +26,8 @@ def draw_generalisation(axes: Axes, result: Generalisation) -> None:
     How to read it: the grey area is the trained range, the dashed line perfect reproduction; bars are one s.d. of
     single trials; the slope of each region's means is in the legend with its 95 % interval (1 is perfect, 0 means that
     the interval makes no difference). Open marks on the line within the grey area mean that the subject has not learned
-    a list by heart. Right of it the marks show whether it follows beyond the longest trained interval.
+    a list by heart. Right of it the marks show whether it follows beyond the longest trained interval. The paper:
+    finds that its recurrent agent interpolates and extrapolates, and that its feedforward agent generalises less well.
     """
     trained = result.sample_interval[result.region("trained")]
     if len(trained):

@@ -35,7 +35,8 @@ def draw_observer_mean(axes: Axes, result: Production, fitted: ObserverFit, pred
 
     How to read it: points on the curve mean that the observer explains the bias: the curve leaves the dashed identity
     line towards the middle of the intervals because a noisy measurement is drawn towards the prior. The fit sees
-    single trials, not these means. The paper fits this observer (BLS) to its agents.
+    single trials, not these means. The paper: fits this observer to its feedforward agent, and finds an approximate
+    agreement, above all of the bias at both ends.
     """
     draw_identity(axes, float(result.sample_interval.max()))
     label = f"{named(fitted)}: $w_m$ = {fitted.w_m:.3f}, $w_p$ = {fitted.w_p:.3f}"
@@ -138,7 +139,7 @@ def draw_rival_bias(axes: Axes, result: Rivals) -> None:
     """The bias at each sample interval, of the subject and of the best Bayesian observer and the clock with an end.
 
     How to read it: black points are the subject's bias with its 95 % interval; a line through them explains it. A
-    Bayesian observer is biased at both ends alike; a clock that runs out only at the long end.
+    Bayesian observer is biased towards the mean at both ends, a clock that runs out only at the long end.
     """
     axes.axhline(0, color=FAINT, lw=1.1, ls=(0, (4, 3)), zorder=1)
     for family in ("bayesian", "clock"):

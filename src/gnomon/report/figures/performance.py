@@ -1,5 +1,6 @@
 """How well a subject reproduces intervals: learning curves, production per sample interval, bias and variance."""
 
+import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -25,7 +26,8 @@ def draw_learning_curves(axes: Axes, curves: Mapping[str, LearningCurve]) -> Non
     """Reward rate over training, one colour per agent.
 
     How to read it: the line is the mean over seeds, the band one s.d. on either side; with two or more seeds each has
-    a thin line of its own. A single seed has no band. The paper: mean and s.d. over 15 seeds of both agents.
+    a thin line of its own. A single seed has no band. The paper: shows mean
+    and s.d. over 15 seeds of both agents; the feedforward agent learns more slowly.
     """
     kinds = sorted({curve.x for curve in curves.values()})
     if len(kinds) != 1:
@@ -54,7 +56,8 @@ def draw_production(axes: Axes, result: Production) -> None:
     How to read it: a point is the mean, its bar one s.d. of single trials. On the dashed line production equals the
     sample; answers within the grey band are rewarded at the strictest tolerance. Sample intervals that were never
     answered have no point. Points that leave the line towards the middle of the intervals show a regression to the
-    mean. The paper draws this from the end of training, for intervals of 10, 20, ... 100 frames.
+    mean. The paper: draws this from the end of training. Its recurrent agent follows the line at all intervals, its
+    feedforward agent less closely, with a bias towards the mean at both ends.
     """
     ends = draw_identity(axes, float(result.sample_interval.max()))
     axes.fill_between(ends, ends - result.tolerance, ends + result.tolerance, color=SHADE, lw=0, zorder=0)
@@ -84,8 +87,8 @@ def draw_histograms(axes: Axes, result: Production) -> None:
     How to read it: every row is a sample interval, the black tick on it the right answer. A bin's height is its share
     of the row's productions, on one scale for all rows: a low, wide hump is a row that is less precise. Productions of
     more than twice the longest sample interval are counted at the right. An agent that times has one hump for each
-    interval, which moves to the right and grows wider as the interval grows. The paper shows such histograms behind
-    the means.
+    interval, which moves to the right and grows wider as the interval grows. The paper: shows such histograms behind
+    the means; the feedforward agent's are wider.
     """
     colours = interval_colours(result.sample_interval.tolist())
     longest = float(result.sample_interval.max())
@@ -139,6 +142,7 @@ def draw_bias_variance(axes: Axes, results: Mapping[str, Production]) -> None:
 
 
 def words(name: str) -> str:
-    """An agent's name as words: "frozen_lstm" is "frozen LSTM"."""
+    """An agent's name as words: "frozen_lstm" is "frozen LSTM", "lstm32" is "LSTM 32"."""
     spoken = {"lstm": "LSTM", "gru": "GRU", "rnn": "RNN", "rmc": "RMC", "10step": "10-step"}
-    return " ".join(spoken.get(part, part) for part in name.split("_"))
+    parts = re.sub(r"([a-z])(\d+)$", r"\1_\2", name).split("_")
+    return " ".join(spoken.get(part, part) for part in parts)

@@ -23,7 +23,8 @@ FEWEST = 5  # a mean over fewer trials is not drawn
 def draw_trajectories(axes: Axes, population: Population, components: tuple[int, int] = (1, 2)) -> None:
     """Trial averages in the plane of two principal components (counted from 1), one line per sample interval.
 
-    Whole trials, from Ready through Set to the response, on components of whole trials.
+    How to read it: whole trials, from Ready through Set to the response, on components of whole trials; the events are
+    marked. Paths that lie side by side and end in one place are states that depend on the interval and come back.
     """
     across, up = (drawable(population, component) - 1 for component in components)
     colours = interval_colours([each.sample_interval for each in population.trajectories])
@@ -45,7 +46,8 @@ def draw_component(axes: Axes, population: Population, event: str, component: in
 
     How to read it: one line per sample interval, from Ready to the response. Aligned to Ready, dashed lines in the same
     colours are the onsets of Set; aligned to Set, one grey line is. A counter rises along one line until Set, turns
-    there, and is back at its first height by the response; at Set it stands higher after longer intervals.
+    there, and is back at its first height by the response; at Set it stands higher after longer intervals. The paper:
+    shows this for the LSTM's cell state, where it finds such a counter, and for the feedforward agent's units.
     """
     if event not in ENDS:
         raise ValueError(f"unknown event {event!r}; choose {', '.join(ENDS)}")
@@ -66,7 +68,12 @@ def draw_component(axes: Axes, population: Population, event: str, component: in
 
 
 def draw_decoder(axes: Axes, population: Population, event: str) -> None:
-    """Elapsed time decoded from trials never seen, mean and s.d., against the true one, where trials are enough."""
+    """Elapsed time decoded from trials never seen, mean and s.d., against the true one, where trials are enough.
+
+    How to read it: on the dashed line the linear decoder is right. Chance is the same decoder with times shuffled
+    within each trial. A good decoder does not show that the subject keeps time in these units: compare it with a
+    network before training. The paper: has no decoder.
+    """
     decoder = population.decoder(event)
     enough = decoder.n_at_elapsed >= FEWEST
     elapsed, mean, sd = decoder.elapsed[enough], decoder.decoded_mean[enough], decoder.decoded_sd[enough]

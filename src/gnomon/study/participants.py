@@ -9,19 +9,22 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from gnomon.agent.controllers import CONTROLLERS
 from gnomon.config import RunConfig, read_config
 from gnomon.lab.tasks import PAPER, ReadySetGo
 from gnomon.learn.checkpoint import newest_checkpoint, unnest
+from gnomon.presets import preset
 from gnomon.published.agents import NOTE, PUBLISHED, SHIPPED, find_agent, is_published, read_weights
 from gnomon.records.runs import RunFolder
 from gnomon.subjects.scripted import SUBJECTS
+from gnomon.sweep.experiment import settings_of
 
-CONTROLLERS = ("lstm", "feedforward", "rnn", "gru", "rmc", "frozen_lstm")  # in the order in which the paper has them
-CHIEFS = CONTROLLERS[:2]  # the two that the paper compares
-UNITS = 128  # of the paper's agents; other sizes are variants
+ORDER = tuple(CONTROLLERS)  # the registry has them in the paper's order
+COMPARED = ORDER[:2]  # the two that the paper compares: they are looked at closely
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +50,11 @@ class Participant:
         """What keeps time in it, as a word."""
         return self.name if self.path is None else self.config.agent.controller
 
+    @property
+    def settings(self) -> dict[str, Any]:
+        """Every setting by its flat name; a scripted subject has none."""
+        return {} if self.path is None else settings_of(self.config)
+
 
 @dataclass(frozen=True, eq=False)
 class Family:
@@ -58,6 +66,16 @@ class Family:
     @property
     def controller(self) -> str:
         return self.members[0].controller
+
+    @property
+    def horizon(self) -> int | None:
+        """Steps that the learner sees at a time ("10-step RL"), if not the whole unroll."""
+        return setting(self.members[0].settings, "horizon")
+
+
+def setting(settings: dict[str, Any], name: str) -> Any:
+    """The value of a setting by its last name, whatever group it is in; none if there is no such setting."""
+    return next((value for key, value in settings.items() if key.rpartition(".")[2] == name), None)
 
 
 def participants(asked: Sequence[str]) -> list[Participant]:
@@ -86,9 +104,9 @@ def shipped() -> list[str]:
 def place_of_note(note: Path) -> tuple[bool, int, int, int, str]:
     """Where a shipped agent belongs in a list."""
     config = read_config(note.with_name("config.json"))
-    agent, horizon = config.agent, config.learning.horizon or 0
-    usual = agent.units == UNITS and not horizon
-    return (not usual, CONTROLLERS.index(agent.controller), horizon, agent.units, note.parent.name)
+    agent, horizon = config.agent, setting(settings_of(config), "horizon") or 0
+    usual = agent.units == preset("paper", config.task.name, agent.controller).agent.units and not horizon
+    return (not usual, ORDER.index(agent.controller), horizon, agent.units, note.parent.name)
 
 
 def is_scripted(asked: str) -> bool:
@@ -169,11 +187,14 @@ def family_name(members: Sequence[Participant]) -> str:
     return members[0].name.removesuffix(f"-{members[0].config.seed}")
 
 
-def chiefs(every: Sequence[Family]) -> list[Family]:
-    """The families that are looked at closely: the LSTM and the feedforward one with most seeds, else the first two."""
+def compared(every: Sequence[Family]) -> list[Family]:
+    """The families that are looked at closely: of each compared controller the one with most seeds, else the first two.
+
+    Families with a short horizon are variants, and never stand for their controller.
+    """
     found = [
-        max((family for family in every if family.controller == controller), key=lambda family: len(family.members))
-        for controller in CHIEFS
-        if any(family.controller == controller for family in every)
+        max(candidates, key=lambda family: len(family.members))
+        for controller in COMPARED
+        if (candidates := [f for f in every if f.controller == controller and f.horizon is None])
     ]
     return found or list(every[:2])

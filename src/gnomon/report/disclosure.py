@@ -1,0 +1,169 @@
+"""What was done that the paper did not do: the settings of agents against those of the preset `paper`.
+
+The table is made from the configs, so it cannot leave anything out; a setting without an explanation goes by its name.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gnomon.report.figures.performance import words
+from gnomon.report.page import Table
+from gnomon.report.wording import listed
+from gnomon.study.files import Setting
+
+TITLE = "What was done that the paper did not do"
+HEADER = ("what was done", "preset paper", "these agents")
+NOTE = (
+    "Every setting in which an agent differs from the preset paper, except those that make it one of the paper's "
+    "variants. “Printed” means that the paper prints the value. Where the paper is silent, the preset's value is ours."
+)
+
+# What makes an agent one of the paper's variants, and what has no effect on the results but for rounding.
+NO_DEPARTURE = ("seed", "controller", "units", "horizon", "task_name", "device", "dedup", "stagger")
+
+# Values that the paper prints.
+PRINTED = (
+    "lanes", "actors", "unroll", "batch", "discount", "entropy_cost", "value_cost", "learning_rate",
+    "vision_learning_rate", "adam_betas", "betas", "adam_epsilon", "epsilon",
+)  # fmt: skip
+
+# A setting belongs to the first topic of which a word is part of its name.
+TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "Reward shaping: in training, the reward falls smoothly with the timing error instead of being right or wrong.",
+        ("grading", "final_grading", "shaping", "repay_discount"),
+    ),
+    (
+        "Privileged critic: in training, the critic is told how long ago the trial, Ready and Set were, and when to "
+        "respond. The agent is not.",
+        ("critic_told", "privileged", "asymmetric"),
+    ),
+    (
+        "LSTD critic: the values in V-trace are solved by least squares instead of learned by gradients.",
+        ("critic_memory", "lstd", "critic"),
+    ),
+    (
+        "Value loss: from some success on it no longer trains the controller.",
+        ("value_until",),
+    ),
+    (
+        "Another gaze: size of a step (engine pixels) and limit (degrees). Agents with and without a memory do not "
+        "move on the same lattice.",
+        ("gaze_step", "gaze_limit"),
+    ),
+    ("Another image: size in pixels (height, width) and field of view in degrees.", ("retina", "field_of_view")),
+    (
+        "Chrono initialisation: half of the units begin with memories of up to so many frames.",
+        ("memory_span", "chrono"),
+    ),
+    (
+        "Data-dependent initialisation: input weights begin and learn in whitened coordinates.",
+        ("whiten", "whitening"),
+    ),
+    (
+        "Vision that stops learning: after so many frames it stays as it is, and it learns in some updates only.",
+        ("vision_frames", "vision_every"),
+    ),
+    (
+        "Initial state: an episode begins with the mean state between two trials instead of zeros.",
+        ("settling", "initial_state"),
+    ),
+    ("KL-limited step size: steps shrink when the policy changes too fast.", ("trust", "kl", "kl_limit")),
+    (
+        "Rollback: when success falls to this share of its best, earlier weights are restored.",
+        ("lost", "rollback"),
+    ),
+    (
+        "Schedules: learning rate and entropy cost change with success and time.",
+        (
+            "final_learning_rate", "careful_learning_rate", "final_entropy_cost", "mastery", "polish_frames",
+            "schedule",
+        ),
+    ),
+    (
+        "Other numbers of the optimiser and the loss.",
+        (
+            "learning_rate", "vision_learning_rate", "adam_betas", "betas", "adam_epsilon", "epsilon", "clip_norm",
+            "entropy_cost", "value_cost", "batch", "lanes", "actors", "unroll", "discount", "optimiser", "loss",
+        ),
+    ),
+    ("Length of training, in frames.", ("frames",)),
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Agents:
+    """A kind of agent, as far as this table needs to know."""
+
+    name: str
+    recurrent: bool
+    settings: tuple[Setting, ...]
+
+
+def disclosure(agents: Sequence[Agents]) -> Table:
+    """The table for these agents."""
+    differing: dict[str, dict[str, list[str]]] = {}  # setting -> value -> names of agents
+    preset: dict[str, list[str]] = {}  # setting -> the preset's values
+    for agent in agents:
+        for each in agent.settings:
+            if last(each.name) in NO_DEPARTURE:
+                continue
+            values = differing.setdefault(each.name, {})
+            values.setdefault(each.value, []).append(agent.name)
+            if each.paper not in preset.setdefault(each.name, []):
+                preset[each.name].append(each.paper)
+    departures = [name for name, values in differing.items() if list(values) != preset[name]]
+    rows = []
+    for topic in dict.fromkeys(sorted(map(topic_of, departures), key=place_of)):
+        names = [name for name in departures if topic_of(name) == topic]
+        paper = [f"{name}: {' or '.join(preset[name])}{printed(name)}" for name in names]
+        here = [f"{name}: {spelled(differing[name], agents)}" for name in names]
+        rows.append((topic, "; ".join(paper), "; ".join(here)))
+    return Table(TITLE, HEADER, tuple(rows), NOTE)
+
+
+def last(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def topic_of(name: str) -> str:
+    """The explanation of a setting; its name if there is none. Its last name counts first, then its groups."""
+    for part in reversed(name.split(".")):
+        for topic, known in TOPICS:
+            if part in known:
+                return topic
+    return f"Setting {name}."
+
+
+def place_of(topic: str) -> int:
+    explained = [each for each, _ in TOPICS]
+    return explained.index(topic) if topic in explained else len(explained)
+
+
+def printed(name: str) -> str:
+    return " (printed)" if last(name) in PRINTED else ""
+
+
+def spelled(values: dict[str, list[str]], agents: Sequence[Agents]) -> str:
+    """Each value and who has it: "20 (all with a memory), 50 (all without)"."""
+    if len(values) == 1:
+        return next(iter(values))
+    return ", ".join(f"{value} ({who(names, agents)})" for value, names in values.items())
+
+
+def who(names: Sequence[str], agents: Sequence[Agents]) -> str:
+    """Some of the agents, in as few words as possible."""
+    chosen = set(names)
+    groups = {
+        "all": {agent.name for agent in agents},
+        "all with a memory": {agent.name for agent in agents if agent.recurrent},
+        "all without": {agent.name for agent in agents if not agent.recurrent},
+    }
+    candidates = [listed([words(name) for name in names])]
+    for said, group in groups.items():
+        if chosen == group:
+            return said
+        if chosen < group:
+            others = [words(agent.name) for agent in agents if agent.name in group - chosen]
+            candidates.append(f"{said} but {listed(others)}")
+    return min(candidates, key=len)

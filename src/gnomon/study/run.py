@@ -1,0 +1,155 @@
+"""Run a study: let everyone do the task, analyse it, and write the files that `gnomon.study.files` lists."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gnomon.agent.controllers import CONTROLLERS
+from gnomon.analysis.results import to_json
+from gnomon.records.recordings import read_recording
+from gnomon.records.runs import versions, write_text
+from gnomon.records.trials import read_trials
+from gnomon.study.files import (
+    FACTS,
+    LIVE,
+    Facts,
+    Family,
+    Live,
+    Member,
+    Study,
+    learning_path,
+    read_study,
+    results_path,
+)
+from gnomon.study.findings import curve_columns, find, find_learning
+from gnomon.study.participants import Family as Group
+from gnomon.study.participants import Participant, compared, families
+from gnomon.study.settings import settings_beside_the_papers
+from gnomon.study.stages import Stages, code, fingerprint
+from gnomon.study.trials import PROBE_PROBABILITY, make_trials, record_untrained, with_probes
+
+LEAST_TRIALS = 100  # below which hardly an analysis would have anything to say
+MADE_WITH = ("lab", "agent", "records", "subjects", "study/trials.py")
+
+
+def run_study(
+    everyone: Sequence[Participant], stages: Stages, *, trials: int, seed: int, live: Participant | None = None
+) -> Study:
+    """Evaluate and analyse everyone, and read what was written; what is done already is not done again."""
+    groups = families(everyone)
+    close = compared(groups)
+    written = [study_family(group, stages, trials, seed, group in close) for group in groups]
+    watched = None if live is None else study_live(live, stages)
+    task = everyone[0].task
+    facts = Facts(
+        task=task.name,
+        intervals=tuple(sorted(task.intervals)),
+        tolerance=task.base_tolerance,
+        trials=trials,
+        seed=seed,
+        families=tuple(written),
+        live=watched,
+        versions=tuple((name, str(value)) for name, value in versions().items() if name != "started"),
+    )
+    write_text(stages.folder / FACTS, to_json(facts))
+    study = read_study(stages.folder)
+    if all(found.production is None for found in study.findings.values()):
+        raise ValueError(f"nobody answered Set in {trials} trials each; there is nothing to report yet, train longer")
+    return study
+
+
+def study_family(group: Group, stages: Stages, trials: int, seed: int, closely: bool) -> Family:
+    """Trials and results of every member, and the family's learning curve."""
+    members = tuple(
+        Member(each.name, each.config.seed, each.frames, each.minutes, study_one(each, stages, trials, seed, closely))
+        for each in group.members
+    )
+    first = group.members[0]
+    return Family(
+        name=group.name,
+        controller=group.controller,
+        trained=first.path is not None,
+        recurrent=group.controller in CONTROLLERS and CONTROLLERS[group.controller].recurrent,
+        units=first.config.agent.units if first.path is not None else 0,
+        horizon=group.horizon,
+        compared=closely,
+        members=members,
+        settings=settings_beside_the_papers(first),
+        learning=study_learning(group.name, group.members, stages),
+    )
+
+
+def study_one(each: Participant, stages: Stages, trials: int, seed: int, closely: bool) -> str:
+    """Trials, recordings and results of one participant; returns the results' fingerprint."""
+    inputs = [each.weights, each.config.to_json(), trials, seed, code(*MADE_WITH)]
+    recorded = closely and each.path is not None
+    table, recording = f"trials/{each.name}.parquet", f"recordings/{each.name}.zarr.zip"
+    probes, untrained = f"trials/{each.name}-probes.parquet", f"recordings/{each.name}-untrained.zarr.zip"
+    folder = stages.folder
+    before = [
+        stages.run(
+            f"trials of {each.name}",
+            [*inputs, recorded],
+            [table, recording] if recorded else [table],
+            lambda part: make_trials(
+                each, each.task, trials, seed, part / table, part / recording if recorded else None
+            ),
+        )
+    ]
+    if closely:
+        task = with_probes(each.task)
+        before.append(
+            stages.run(
+                f"trials of {each.name} at intervals never trained",
+                [*inputs, task.probe_intervals, PROBE_PROBABILITY],
+                [probes],
+                lambda part: make_trials(each, task, trials, seed + 1, part / probes, None),
+            )
+        )
+    if recorded:
+
+        def replay(part: Path) -> None:
+            (part / untrained).parent.mkdir()
+            record_untrained(each, folder / recording, part / untrained)
+
+        before.append(stages.run(f"{each.name} before training, shown the same", [before], [untrained], replay))
+
+    def analyse(part: Path) -> None:
+        result = find(
+            each.name,
+            each.task,
+            read_trials(folder / table),
+            read_trials(folder / probes) if closely else None,
+            read_recording(folder / recording) if recorded else None,
+            read_recording(folder / untrained) if recorded else None,
+        )
+        (part / "results").mkdir()
+        write_text(part / results_path(each.name), to_json(result))
+
+    return stages.run(
+        f"results of {each.name}",
+        [before, code("analysis", "study/findings.py"), closely],
+        [results_path(each.name)],
+        analyse,
+    )
+
+
+def study_live(each: Participant, stages: Stages) -> Live:
+    """A training of which only the curve is shown."""
+    learning = study_learning(LIVE, (each,), stages)
+    if learning is None:
+        raise ValueError(f"{each.asked} has no learning curve yet; train it for longer")
+    return Live(each.controller, each.config.seed, each.frames, each.minutes, learning)
+
+
+def study_learning(name: str, members: Sequence[Participant], stages: Stages) -> str | None:
+    """Write the learning curve over the seeds that have metrics; its fingerprint, or None if no seed has enough."""
+    tables = [enough for member in members if (enough := curve_columns(member.metrics)) is not None]
+    if not tables:
+        return None
+
+    def make(part: Path) -> None:
+        (part / "results").mkdir()
+        write_text(part / learning_path(name), to_json(find_learning(tables)))
+
+    inputs = [fingerprint([table.rows() for table in tables]), code("analysis")]
+    return stages.run(f"learning curve of {name}", inputs, [learning_path(name)], make)
