@@ -8,12 +8,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from gnomon.learn.training import start
 from small_run import CONFIG, TASK
 
 from gnomon.analysis import observer_fit
 from gnomon.config import RunConfig
 from gnomon.learn import evaluation
+from gnomon.learn.loop import start
 from gnomon.report import gallery
 from gnomon.study import findings, trials
 from gnomon.study.files import Study
