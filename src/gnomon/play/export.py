@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from gnomon.agent.agent import Agent
 from gnomon.agent.eye import look_with_gradient
+from gnomon.analysis.performance import share_within
 from gnomon.analysis.units import default_units
 from gnomon.lab.laboratory import Laboratory, action_names
 from gnomon.lab.subjects import PerfectSubject
@@ -46,7 +47,7 @@ def export_agent(path: Path, report: Report = lambda line: None) -> dict[str, An
     agent, config = load_agent(path, report)
     exported = export(agent.cpu(), config, folder.resolve().name, report)
     if (folder / TRIALS).exists():
-        exported["trials"] = productions(read_trials(folder / TRIALS))
+        exported |= results(read_trials(folder / TRIALS))
     return exported
 
 
@@ -68,7 +69,7 @@ def export(agent: Agent, config: RunConfig, name: str, report: Report = lambda l
         "actions": len(action_names(config.task)),
         "task": {"name": config.task.name, "settings": asdict(config.task)},
         "optics": asdict(config.optics),
-        "trials": productions(probe.trials),
+        **results(probe.trials),
     }
     if agent.controller.recurrent:
         component = {"units": units, "mean": rounded(mean), "axis": rounded(axis)}
@@ -166,10 +167,14 @@ def shown_pictures(config: RunConfig) -> set[int]:
     return set(seen.nonzero().squeeze(1).tolist())
 
 
-def productions(trials: pl.DataFrame) -> list[list[int]]:
-    """Sample and production intervals of answered trials, one list each."""
+def results(trials: pl.DataFrame) -> dict[str, Any]:
+    """Sample and production intervals of answered trials, one list each, and the share of good answers of all."""
     answered = trials.filter(pl.col("production_interval").is_not_null()).head(MOST_TRIALS)
-    return [answered["sample_interval"].to_list(), answered["production_interval"].to_list()]
+    share, judged = share_within(trials)
+    return {
+        "trials": [answered["sample_interval"].to_list(), answered["production_interval"].to_list()],
+        "share_within": share if judged else 0.0,
+    }
 
 
 def rounded(values: np.ndarray) -> list[float]:

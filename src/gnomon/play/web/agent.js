@@ -1,7 +1,7 @@
 // A trained agent, frame by frame: what it sees, what its memory makes of it, what it does (gnomon.agent).
 
 import { drawingNumbers, Lattice } from "./laboratory.js";
-import { unpack, Workspace } from "./matrix.js";
+import { BLOCK, unpack, Workspace } from "./matrix.js";
 import { Retina } from "./retina.js";
 import { buildTask } from "./tasks.js";
 import { Vision } from "./vision.js";
@@ -74,7 +74,7 @@ class RecurrentAgent extends Agent {
     const [vision, weights] = await Promise.all([unpackAll(spec.vision), unpackAll(spec.weights)]);
     const heads = [...spec.policy, ...spec.value].map((layer) => layer.weight);
     const floats = [...Object.values(spec.vision), ...Object.values(spec.weights), ...heads].reduce(
-      (sum, { rows, columns }) => sum + rows * columns + 64, 0);
+      (sum, { rows, columns }) => sum + rows * (columns + BLOCK) + 64, 0);
     this.space = new Workspace(2 * floats + SCRATCH);
     this.vision = new Vision(this.space, vision, this.retina.height, this.retina.width);
     this.drives = new Map(); // observation -> what it contributes by itself
@@ -94,14 +94,15 @@ class RecurrentAgent extends Agent {
     return this;
   }
 
+  // A head's layer; columns are filled up with zeros, for the fast product.
   async layer({ weight, bias, activation }) {
+    const { rows, columns } = weight;
+    const wide = Math.ceil(columns / BLOCK) * BLOCK;
     const [w, b] = await Promise.all([unpack(weight), unpack(bias)]);
-    return {
-      weight: this.space.array(w.length, w),
-      bias: b,
-      output: this.space.array(weight.columns),
-      activation: ACTIVATIONS[activation],
-    };
+    const filled = this.space.array(rows * wide);
+    for (let row = 0; row < rows; row++) filled.set(w.subarray(row * columns, (row + 1) * columns), row * wide);
+    const output = this.space.array(wide);
+    return { weight: filled, bias: b, output, result: output.subarray(0, columns), activation: ACTIVATIONS[activation] };
   }
 
   reset() {
@@ -139,11 +140,12 @@ class RecurrentAgent extends Agent {
 
   apply(layers) {
     let input = this.hidden;
-    for (const { weight, bias, output, activation } of layers) {
+    for (const { weight, bias, output, result, activation } of layers) {
+      output.fill(0);
       output.set(bias);
       this.space.multiply(input, weight, output);
-      if (activation) for (let i = 0; i < output.length; i++) output[i] = activation(output[i]);
-      input = output;
+      if (activation) for (let i = 0; i < result.length; i++) result[i] = activation(result[i]);
+      input = result;
     }
     return input;
   }

@@ -3,7 +3,7 @@
 // The product y += x W is most of a recurrent agent's work. It is a loop of 25 WebAssembly instructions with 4 x 4
 // numbers at a time; where the browser has no such instructions the same loop runs in plain JavaScript.
 
-const BLOCK = 16; // columns that are summed at a time
+export const BLOCK = 16; // columns that are summed at a time
 
 // Unpack a table (see gnomon.play.packing): bytes of zlib -> Float32Array [rows * columns].
 export async function unpack({ rows, columns, bytes: depth, low, step, data }) {

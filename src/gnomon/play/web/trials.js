@@ -5,7 +5,8 @@
 
 export const FRAMES_PER_SECOND = 60;
 export const NEVER = 2 ** 30; // frame of an event that is not scheduled
-export const BLANK = 0, CROSS = 1; // every task's first two pictures
+export const BLANK = 0; // every task's first two pictures
+export const CROSS = 1;
 export const CROSS_CENTRE = 0; // every task's first box
 export const OUTCOME = { none: 0, correct: 1, wrong: 2, early: 3, timeout: 4, aborted: 5, cut_off: 6 };
 export const OUTCOME_NAMES = Object.keys(OUTCOME);
