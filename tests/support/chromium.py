@@ -8,7 +8,8 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -90,18 +91,20 @@ class Chromium:
     # The page.
 
     def resize(self, width: int, height: int, scale: float = 1.0) -> None:
-        self.send(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=width < 500
-        )
+        size = {"width": width, "height": height, "deviceScaleFactor": scale}
+        self.send("Emulation.setDeviceMetricsOverride", **size, mobile=width < 500)
 
     def prefer(self, **features: str) -> None:
         """Media features, such as color_scheme="dark" or reduced_motion="reduce"."""
         named = [{"name": f"prefers-{name.replace('_', '-')}", "value": value} for name, value in features.items()]
         self.send("Emulation.setEmulatedMedia", features=named)
 
-    def before_load(self, script: str) -> None:
+    @contextmanager
+    def before_load(self, script: str) -> Iterator[None]:
         """Run a script in every page before its own."""
-        self.send("Page.addScriptToEvaluateOnNewDocument", source=script)
+        added = self.send("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
+        yield
+        self.send("Page.removeScriptToEvaluateOnNewDocument", identifier=added)
 
     def open(self, url: str) -> None:
         """Go to a page and wait until its program says that it is ready."""

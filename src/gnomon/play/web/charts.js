@@ -9,7 +9,7 @@ import { NEAR } from "./stats.js";
 export function drawTimeline(canvas, { span, mark, flash, curves, now }) {
   const { context, width, height } = fit(canvas);
   const c = colours();
-  const [left, right, top, bottom] = [6, 6, 40, 22];
+  const [left, right, top, bottom] = [6, 6, 50, 22];
   const x = (frame) => left + (frame / span) * (width - left - right);
   const plot = height - top - bottom;
   context.clearRect(0, 0, width, height);
@@ -18,13 +18,13 @@ export function drawTimeline(canvas, { span, mark, flash, curves, now }) {
 
   if (mark?.from !== null && mark?.from !== undefined) {
     const { from, to, interval, donor } = mark;
-    stretch(context, x(from), x(Math.min(to ?? now, now)), 18, c.ready, to === null ? "" : `${interval}`, c);
+    stretch(context, x(from), x(Math.min(to ?? now, now)), 25, c.ready, to === null ? "" : `${interval}`, c);
     cue(context, x(from), x(Math.min(from + flash, now)), c.ready);
     if (to !== null) {
-      stretch(context, x(to), x(Math.max(to, Math.min(now, mark.end ?? now))), 18, c.set, "", c);
+      stretch(context, x(to), x(Math.max(to, Math.min(now, mark.end ?? now))), 25, c.set, "", c);
       cue(context, x(to), x(Math.min(to + flash, now)), c.set);
-      due(context, x(to + interval), height - bottom, c.go, "due");
-      if (donor !== null && donor !== interval) due(context, x(to + donor), height - bottom, c.orange, "donor");
+      due(context, x(to + interval), height - bottom, c.go, "due", 11);
+      if (donor !== null && donor !== interval) due(context, x(to + donor), height - bottom, c.orange, "donor", height - bottom - 6);
     }
     if (mark.end !== null && mark.end <= now) answer(context, x(mark.end), c.go, mark.outcome);
   }
@@ -53,7 +53,7 @@ export function drawTimeline(canvas, { span, mark, flash, curves, now }) {
 
 function cue(context, from, to, colour) {
   context.fillStyle = colour;
-  context.fillRect(from, 4, Math.max(3, to - from), 12);
+  context.fillRect(from, 15, Math.max(3, to - from), 10);
 }
 
 // A stretch of time, with its length above its middle.
@@ -68,7 +68,7 @@ function stretch(context, from, to, y, colour, label, c) {
   context.fillText(label, (from + to) / 2, y + 16);
 }
 
-function due(context, x, bottom, colour, label) {
+function due(context, x, bottom, colour, label, y) {
   context.strokeStyle = colour;
   context.lineWidth = 1.5;
   context.setLineDash([4, 4]);
@@ -78,22 +78,22 @@ function due(context, x, bottom, colour, label) {
   context.stroke();
   context.setLineDash([]);
   context.fillStyle = colour;
-  context.textAlign = "center";
-  context.fillText(label, x, 12);
+  context.textAlign = y < 20 ? "center" : "left";
+  context.fillText(label, y < 20 ? x : x + 4, y);
 }
 
 function answer(context, x, colour, outcome) {
   context.fillStyle = outcome === "correct" ? colour : colours().ink;
   context.beginPath();
-  context.arc(x, 20, 5.5, 0, 2 * Math.PI);
+  context.arc(x, 27, 5.5, 0, 2 * Math.PI);
   context.fill();
 }
 
-// Answers: t_p against t_s. series: [{ points: [[t_s, t_p, donor], ...], colour, shape }]; lines: mean curves.
-export function drawAnswers(canvas, { limit, series, lines = [], unit = "frames" }) {
+// Answers: t_p against t_s. series: [{ points: [[t_s, t_p], ...], colour, shape }]; lines: mean curves.
+export function drawAnswers(canvas, { limit, series, lines = [], label = "asked, t_s (frames)" }) {
   const { context, width, height } = fit(canvas);
   const c = colours();
-  const [left, right, top, bottom] = [38, 10, 10, 34];
+  const [left, right, top, bottom] = [36, 12, 8, 34];
   const side = Math.min(width - left - right, height - top - bottom);
   const x = (t) => left + (t / limit) * side;
   const y = (t) => top + side - (Math.min(t, limit * 1.02) / limit) * side;
@@ -120,7 +120,7 @@ export function drawAnswers(canvas, { limit, series, lines = [], unit = "frames"
   context.setLineDash([]);
 
   context.fillStyle = c.soft;
-  const every = limit > 160 ? 60 : 30;
+  const every = limit > 160 || side < 200 ? 60 : 30;
   for (let t = 0; t <= limit; t += every) {
     context.textAlign = "center";
     context.fillText(`${t}`, x(t), top + side + 15);
@@ -128,7 +128,7 @@ export function drawAnswers(canvas, { limit, series, lines = [], unit = "frames"
     context.fillText(`${t}`, left - 6, y(t) + 4);
   }
   context.textAlign = "center";
-  context.fillText(`asked, t_s (${unit})`, left + side / 2, top + side + 30);
+  context.fillText(label, left + side / 2, top + side + 30);
   context.save();
   context.translate(10, top + side / 2);
   context.rotate(-Math.PI / 2);
@@ -145,7 +145,7 @@ export function drawAnswers(canvas, { limit, series, lines = [], unit = "frames"
   for (const { points, colour, shape } of series) points.forEach((point, i) => dot(context, x, y, point, i, colour, shape));
 }
 
-function dot(context, x, y, [asked, answered, donor], number, colour, shape) {
+function dot(context, x, y, [asked, answered], number, colour, shape) {
   const jitter = ((number * 0.618) % 1) * 5 - 2.5; // pixels, so that equal answers do not hide each other
   const [px, py] = [x(asked) + jitter, y(answered)];
   context.fillStyle = context.strokeStyle = colour;
@@ -157,21 +157,9 @@ function dot(context, x, y, [asked, answered, donor], number, colour, shape) {
     context.globalAlpha = 1;
     return;
   }
-  if (donor !== null && donor !== undefined) { // where the answer would be if it followed the donor
-    context.globalAlpha = 0.35;
-    context.lineWidth = 1.5;
-    context.beginPath();
-    context.moveTo(px - 6, y(donor));
-    context.lineTo(px + 6, y(donor));
-    context.stroke();
-    context.beginPath();
-    context.moveTo(px, y(donor));
-    context.lineTo(px, py);
-    context.stroke();
-  }
-  context.globalAlpha = 0.9;
+  context.globalAlpha = 0.75;
   context.beginPath();
-  for (const [dx, dy] of [[0, -4.5], [4.5, 0], [0, 4.5], [-4.5, 0]]) context.lineTo(px + dx, py + dy);
+  for (const [dx, dy] of [[0, -4], [4, 0], [0, 4], [-4, 0]]) context.lineTo(px + dx, py + dy);
   context.fill();
   context.globalAlpha = 1;
 }

@@ -27,6 +27,7 @@ function agentNamed(name) {
 }
 
 function show(view) {
+  document.body.dataset.view = view;
   for (const name of ["watch", "play"]) {
     $(name).hidden = name !== view;
     $(`tab-${name}`).setAttribute("aria-selected", String(name === view));

@@ -8,7 +8,7 @@ import { Random } from "./random.js";
 import { csv, dataset, download, zip } from "./save.js";
 import { answered, means, median, NEAR, summary, within } from "./stats.js";
 import { buildTask } from "./tasks.js";
-import { FRAMES_PER_SECOND } from "./trials.js";
+import { BLANK, CROSS, FRAMES_PER_SECOND } from "./trials.js";
 
 const FRAME = 1000 / FRAMES_PER_SECOND; // milliseconds
 const TOO_LONG = 30; // frames without a display frame: the page was hidden, and the trial is given up
@@ -128,7 +128,7 @@ export class Play {
     }));
     this.show("intro");
     $("start").textContent = this.options.practice ? "Start with practice" : "Start";
-    this.drawScreen({ picture: 1, gaze: this.lattice.index(0, 0) });
+    this.drawScreen({ picture: CROSS, gaze: this.lattice.index(0, 0) });
   }
 
   show(stage) {
@@ -264,7 +264,7 @@ export class Play {
   }
 
   drawScreen({ picture, gaze }) {
-    const pause = this.active && picture === 0 && !this.laboratory.trials.running;
+    const pause = this.active && picture === BLANK && !this.laboratory.trials.running;
     drawMonitor($("screen"), { task: this.task, lattice: this.lattice, picture, gaze, note: pause ? this.note : null });
   }
 
@@ -278,6 +278,7 @@ export class Play {
   finish() {
     this.stage = "done";
     this.show("results");
+    this.drawScreen({ picture: BLANK, gaze: this.laboratory.gaze });
     this.drawResults();
     $("save").focus();
   }
@@ -294,12 +295,13 @@ export class Play {
     $("quality").classList.toggle("warning", share > MANY_DROPPED);
     if (!this.task.levels) return this.drawRight();
     const c = colours();
+    const shades = [c.blue, c.go, c.soft, c.faint];
     const mine = answered(this.rows);
     const [samples, productions] = [mine.map((row) => row.sample_interval), mine.map((row) => row.production_interval)];
     const others = this.specs.filter((spec) => spec.task.name === this.task.name);
     drawAnswers($("own-answers"), {
       limit: Math.max(120, 1.2 * Math.max(...this.task.settings.intervals)),
-      lines: others.map((spec, i) => ({ points: means(...spec.trials), colour: [c.blue, c.soft, c.faint][Math.min(i, 2)] })),
+      lines: others.map((spec, i) => ({ points: means(...spec.trials), colour: shades[i % shades.length] })),
       series: [{ points: samples.map((t, i) => [t, productions[i]]), colour: c.orange, shape: "big" }],
     });
     const line = (name, [near, of], { bias, weber }) => [
@@ -313,6 +315,8 @@ export class Play {
     $("comparison").tBodies[0].replaceChildren(...rows.map((cells, i) => {
       const row = document.createElement("tr");
       row.append(...cells.map((text, j) => Object.assign(document.createElement(j ? "td" : "th"), { textContent: text })));
+      row.firstChild.scope = "row";
+      row.firstChild.style.setProperty("--key", i ? shades[(i - 1) % shades.length] : c.orange);
       if (!i) row.className = "you";
       return row;
     }));

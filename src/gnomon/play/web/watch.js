@@ -255,24 +255,32 @@ export class Watch {
     const { trials, task } = this.session;
     const c = colours();
     if (!task.levels) return this.drawRight(trials);
-    const point = (trial) => [trial.sample_interval, trial.production_interval, trial.donor];
+    const point = (trial) => [trial.sample_interval, trial.production_interval];
     const all = answered(trials).slice(-2000);
+    const touched = all.filter((trial) => trial.touched).slice(-200);
+    const swapped = touched.filter((trial) => trial.donor !== null);
     const [samples, productions] = this.agent.spec.trials;
     const limit = Math.max(120, 1.2 * Math.max(...task.settings.intervals, this.session.interval ?? 0));
+    $("donor-answers").hidden = !swapped.length;
     drawAnswers($("answers"), {
       limit,
+      label: swapped.length ? "its own t_s (frames)" : "asked, t_s (frames)",
       lines: [{ points: means(samples, productions), colour: c.faint }],
       series: [
         { points: all.filter((trial) => !trial.touched).map(point), colour: c.blue },
-        { points: all.filter((trial) => trial.touched).slice(-120).map(point), colour: c.orange, shape: "diamond" },
+        { points: touched.map(point), colour: c.orange, shape: "diamond" },
       ],
     });
+    if (swapped.length) {
+      const points = swapped.map((trial) => [trial.donor, trial.production_interval]);
+      drawAnswers($("donor-answers"), { limit, label: "the donor’s t_s", series: [{ points, colour: c.orange, shape: "diamond" }] });
+    }
     const [near, judged] = within(trials.filter((trial) => !trial.touched));
-    const left = judged ? `${near} of ${judged} within ${NEAR} frames` : "No answer yet";
-    $("score").textContent = judged ? `${left} (${Math.round((100 * near) / judged)} %)` : left;
-    const touched = trials.filter((trial) => trial.touched);
-    const [tNear, tJudged] = within(touched);
-    const [moved, of] = followsDonor(touched);
+    $("score").textContent = judged
+      ? `Left alone: ${near} of ${judged} within ${NEAR} frames (${Math.round((100 * near) / judged)} %)`
+      : "No answer yet";
+    const [tNear, tJudged] = within(trials.filter((trial) => trial.touched));
+    const [moved, of] = followsDonor(trials);
     $("verdict").textContent = !tJudged ? "" : of
       ? `After a swap, ${moved} of ${of} answers came nearer to the donor’s interval than to their own.`
       : `With your hand in it: ${tNear} of ${tJudged} within ${NEAR} frames.`;
