@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -30,26 +31,28 @@ def play(options: Play) -> None:
 
     console = Console(highlight=False, soft_wrap=True)
     with console.status("reading the agents") as status:
-        write_page(options.agents, options.out, status.update)
+        write_page(options.agents, options.out, lambda line: status.update(line))
     size = options.out.stat().st_size / 1e6
     console.print(f"the page      {options.out} ({size:.1f} MB); it needs no server and no network", markup=False)
+    console.print("next          play, save your data, then gnomon report people.csv published/lstm-0", markup=False)
     if options.open:
         webbrowser.open(options.out.resolve().as_uri())
 
 
-def write_page(agents: tuple[str, ...], out: Path, report=lambda line: None) -> None:
+def write_page(agents: tuple[str, ...], out: Path, report: Callable[[str], None] = lambda line: None) -> None:
     """Write the page, telling of progress line by line."""
+    if out.suffix != ".html" or out.is_dir():
+        raise ValueError(f"--out is {out}; name a file that ends in .html")
+    repeated = sorted({agent for agent in agents if agents.count(agent) > 1})
+    if repeated:
+        raise ValueError(f"{repeated[0]} is named twice; name each agent once")
+
     import torch
 
     from gnomon.play.export import export_agent
     from gnomon.play.page import page
     from gnomon.records.runs import write_text
 
-    if out.suffix != ".html" or out.is_dir():
-        raise ValueError(f"--out is {out}; name a file that ends in .html")
-    repeated = sorted({agent for agent in agents if agents.count(agent) > 1})
-    if repeated:
-        raise ValueError(f"{repeated[0]} is named twice; name each agent once")
     torch.set_num_threads(1)  # the steps are small, and one thread gives the same numbers whatever the machine
     exported = [export_agent(Path(agent), report) for agent in agents]
     names = [agent["name"] for agent in exported]

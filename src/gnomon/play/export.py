@@ -152,9 +152,11 @@ def first_component(activity: np.ndarray, trials: pl.DataFrame) -> tuple[np.ndar
     if not rows:
         return np.zeros(activity.shape[-1]), np.zeros(activity.shape[-1])
     pca = PCA(1).fit(np.concatenate(rows))
-    score, time = (pca.transform(np.concatenate(rows))[:, 0], np.concatenate([np.arange(len(row)) for row in rows]))
+    mean, axis = np.asarray(pca.mean_), np.asarray(pca.components_)[0]
+    score = (np.concatenate(rows) - mean) @ axis
+    time = np.concatenate([np.arange(len(row)) for row in rows])
     sign = 1 if np.dot(score, time - time.mean()) >= 0 else -1
-    return pca.mean_, sign * pca.components_[0] / (score.std() or 1.0)
+    return mean, sign * axis / (score.std() or 1.0)
 
 
 def shown_pictures(config: RunConfig) -> set[int]:

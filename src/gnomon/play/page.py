@@ -14,8 +14,8 @@ WEB = Path(__file__).parent / "web"
 LARGEST_PAGE = 5_000_000  # bytes
 # The order in which modules need each other; `main.js` starts the page.
 MODULES = (
-    "random", "screen", "trials", "tasks", "laboratory", "retina", "matrix", "vision", "agent", "session", "stats",
-    "links", "save", "canvas", "monitor", "charts", "watch", "play", "main",
+    "random", "screen", "trials", "task", "choices", "tasks", "laboratory", "retina", "matrix", "vision", "agent",
+    "memory", "session", "stats", "links", "save", "canvas", "monitor", "charts", "watch", "results", "play", "main",
 )  # fmt: skip
 TITLES = {
     "ready_set_go": "Ready-Set-Go",

@@ -1,7 +1,7 @@
 // Runs an exported agent on recorded observations; tells probabilities, values and projections, and retinal images.
 
 import { readFileSync } from "node:fs";
-import { loadAgent } from "../../../src/gnomon/play/web/agent.js";
+import { loadAgent } from "../../../src/gnomon/play/web/memory.js";
 
 const { spec, lanes, images = [] } = JSON.parse(readFileSync(0, "utf8"));
 const agent = await loadAgent(spec);

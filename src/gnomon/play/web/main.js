@@ -1,9 +1,10 @@
 // The page: two views, the link, light and dark, and the one loop that runs with the display.
 
-import { loadAgent } from "./agent.js";
 import { forgetColours } from "./canvas.js";
 import { readLink, writeLink } from "./links.js";
+import { loadAgent } from "./memory.js";
 import { Play } from "./play.js";
+import { drawResults } from "./results.js";
 import { FREE } from "./session.js";
 import { Watch } from "./watch.js";
 
@@ -146,7 +147,7 @@ function listen() {
     document.documentElement.dataset.theme = dark ? "light" : "dark";
     forgetColours();
     watch.draw(true);
-    if (play.stage === "done") play.drawResults();
+    if (play.stage === "done") drawResults(play);
   };
   addEventListener("hashchange", () => writing || follow(readLink(location.hash)));
   addEventListener("resize", () => watch.draw(true));

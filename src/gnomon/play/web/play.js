@@ -1,12 +1,11 @@
 // Play: a person at the task, at 60 frames a second by the clock.
 
-import { colours } from "./canvas.js";
-import { drawAnswers, drawChoices } from "./charts.js";
 import { CLICK, Laboratory, Lattice, MOVES } from "./laboratory.js";
 import { drawMonitor, pointOf } from "./monitor.js";
 import { Random } from "./random.js";
+import { drawResults, LINES } from "./results.js";
 import { csv, dataset, download, zip } from "./save.js";
-import { answered, means, median, NEAR, summary, within } from "./stats.js";
+import { median } from "./stats.js";
 import { buildTask } from "./tasks.js";
 import { BLANK, CROSS, FRAMES_PER_SECOND } from "./trials.js";
 
@@ -14,38 +13,10 @@ const FRAME = 1000 / FRAMES_PER_SECOND; // milliseconds
 const TOO_LONG = 30; // frames without a display frame: the page was hidden, and the trial is given up
 const TRIED = 40; // display frames from which the refresh rate is measured
 const SLOW = 58; // Hz: a display below this cannot show every frame
-const MANY_DROPPED = 0.01; // share of frames that may be missed before the page says so
 
 const KEYS = {
   ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowLeft: [-1, 0], ArrowDown: [0, -1],
   d: [1, 0], w: [0, 1], a: [-1, 0], s: [0, -1],
-};
-
-const LINES = {
-  ready_set_go: [
-    "Look at the cross: move the ring there.",
-    "A red square flashes, then a yellow one. Feel the time between them.",
-    "When as much time again has passed, be on the green square.",
-    "Not before the yellow one: touching green too early ends the trial.",
-  ],
-  cued_production: [
-    "Look at the cross: move the ring there. A coloured square appears.",
-    "Move onto it and click: pink means a short wait, blue a long one.",
-    "Click again when the time is up. Practice will tell you how long.",
-    "Too early or too late earns nothing.",
-  ],
-  bisection: [
-    "Look at the cross: move the ring there.",
-    "A patch is shown, for a short or for a long time. Then two patches appear.",
-    "If it was long, look at the one of the same colour.",
-    "If it was short, look at the other.",
-  ],
-  discrimination: [
-    "Look at the cross: move the ring there.",
-    "A patch is shown, for a short or for a long time. Then two squares appear.",
-    "After short, look at the blue one.",
-    "After long, look at the red one.",
-  ],
 };
 
 const $ = (id) => document.getElementById(id);
@@ -279,59 +250,12 @@ export class Play {
     this.stage = "done";
     this.show("results");
     this.drawScreen({ picture: BLANK, gaze: this.laboratory.gaze });
-    this.drawResults();
+    drawResults(this);
     $("save").focus();
   }
 
   files() {
     const quality = { refresh: this.refresh ?? FRAMES_PER_SECOND, dropped: this.dropped, frames: this.count };
     return dataset({ rows: this.rows, frames: this.frames, quality, lattice: this.lattice });
-  }
-
-  drawResults() {
-    const share = this.dropped / Math.max(1, this.count);
-    $("quality").textContent = `${this.dropped} of ${this.count.toLocaleString("en")} frames were not shown in time.` +
-      (share > MANY_DROPPED ? " This machine could not hold 60 frames a second: take the numbers with care." : "");
-    $("quality").classList.toggle("warning", share > MANY_DROPPED);
-    if (!this.task.levels) return this.drawRight();
-    const c = colours();
-    const shades = [c.blue, c.go, c.soft, c.faint];
-    const mine = answered(this.rows);
-    const [samples, productions] = [mine.map((row) => row.sample_interval), mine.map((row) => row.production_interval)];
-    const others = this.specs.filter((spec) => spec.task.name === this.task.name);
-    drawAnswers($("own-answers"), {
-      limit: Math.max(120, 1.2 * Math.max(...this.task.settings.intervals)),
-      lines: others.map((spec, i) => ({ points: means(...spec.trials), colour: shades[i % shades.length] })),
-      series: [{ points: samples.map((t, i) => [t, productions[i]]), colour: c.orange, shape: "big" }],
-    });
-    const line = (name, [near, of], { bias, weber }) => [
-      name,
-      of ? `${Math.round((100 * near) / of)} %` : "–",
-      bias === null ? "–" : `${bias > 0 ? "+" : ""}${bias.toFixed(1)}`,
-      weber === null ? "–" : weber.toFixed(2),
-    ];
-    const rows = [line("You", within(this.rows), summary(samples, productions))];
-    for (const spec of others) rows.push(line(spec.name, [spec.share_within, 1], summary(...spec.trials)));
-    $("comparison").tBodies[0].replaceChildren(...rows.map((cells, i) => {
-      const row = document.createElement("tr");
-      row.append(...cells.map((text, j) => Object.assign(document.createElement(j ? "td" : "th"), { textContent: text })));
-      row.firstChild.scope = "row";
-      row.firstChild.style.setProperty("--key", i ? shades[(i - 1) % shades.length] : c.orange);
-      if (!i) row.className = "you";
-      return row;
-    }));
-    $("comparison").hidden = false;
-    $("near").textContent = `within ${NEAR} frames`;
-    return undefined;
-  }
-
-  drawRight() {
-    const middle = (this.task.settings.durations[0] + this.task.settings.durations[1]) / 2;
-    const count = (name, group) => [name, group.filter((row) => row.outcome === "correct").length, group.length];
-    drawChoices($("own-answers"), [
-      count("short", this.rows.filter((row) => row.sample_interval < middle)),
-      count("long", this.rows.filter((row) => row.sample_interval >= middle)),
-    ]);
-    $("comparison").hidden = true;
   }
 }
