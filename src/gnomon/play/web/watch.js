@@ -12,8 +12,9 @@ const PATH_FRAMES = 120; // of the gaze's path that is drawn
 const SLICE = 13; // milliseconds of each display frame that the agent may take at full speed
 const CATCH_UP = 6; // frames that may be run at once to keep a speed; more are left out
 const FAINT_TRIALS = 6; // earlier trials behind the present one
+const FOLLOWED = 4; // a faster gaze cannot be followed: the monitor is drawn with the charts only, which is calmer
 const GO_LIGHT = 30; // frames for which an answer is announced
-const CHART_EVERY = 250; // milliseconds between two drawings of the answers
+const CHART_EVERY = 200; // milliseconds between two drawings of the answers
 
 const $ = (id) => document.getElementById(id);
 
@@ -66,8 +67,7 @@ export class Watch {
     const monitor = $("monitor");
     const follow = (event) => {
       this.session.hand = this.agent.lattice.nearest(...pointOf(monitor, event));
-      if (this.playing) return;
-      this.draw();
+      if (!this.playing) this.draw();
     };
     monitor.onpointerdown = (event) => {
       if (this.cursor !== null) return;
@@ -84,8 +84,7 @@ export class Watch {
     monitor.onkeyup = () => (this.session.hand = null);
   }
 
-  // The arrow keys turn the eye too, for those who have no pointer.
-  nudge(event) {
+  nudge(event) { // the arrow keys turn the eye too
     const action = { ArrowRight: 1, ArrowUp: 3, ArrowLeft: 5, ArrowDown: 7 }[event.key];
     if (!action) return;
     event.preventDefault();
@@ -153,7 +152,8 @@ export class Watch {
     if (now - this.rate.since > 1000) {
       this.rate = { frames: 0, since: now, value: (this.rate.frames * 1000) / (now - this.rate.since) };
     }
-    this.draw(now - this.lastChart > CHART_EVERY, now);
+    const charts = now - this.lastChart > CHART_EVERY;
+    if (charts || this.speed <= FOLLOWED) this.draw(charts, now);
   }
 
   // Which part of its trial a frame belongs to, as a key of monitor.js's PATH, and the trial's marks.
@@ -276,11 +276,11 @@ export class Watch {
       drawAnswers($("donor-answers"), { limit, label: "the donor’s t_s", series: [{ points, colour: c.orange, shape: "diamond" }] });
     }
     const [near, judged] = within(trials.filter((trial) => !trial.touched));
-    $("score").textContent = judged
+    const few = trials.length > judged && judged < 5;
+    $("score").textContent = few ? "" : judged
       ? `Left alone: ${near} of ${judged} within ${NEAR} frames (${Math.round((100 * near) / judged)} %)`
       : "No answer yet";
-    const [tNear, tJudged] = within(trials.filter((trial) => trial.touched));
-    const [moved, of] = followsDonor(trials);
+    const [[tNear, tJudged], [moved, of]] = [within(trials.filter((trial) => trial.touched)), followsDonor(trials)];
     $("verdict").textContent = !tJudged ? "" : of
       ? `After a swap, ${moved} of ${of} answers came nearer to the donor’s interval than to their own.`
       : `With your hand in it: ${tNear} of ${tJudged} within ${NEAR} frames.`;
