@@ -1,12 +1,15 @@
-"""Films the page for the README: `PYTHONPATH=tests/support .venv/bin/python tests/play/film.py PAGE docs/images/play.gif`
+"""Films the page for the README.
 
-Display frames come from a manual clock, so the film is the same on a slow machine. A story in three scenes: an agent with
-a memory, left alone; its memory swapped at Set; an agent without a memory, its gaze swapped at Set.
+PYTHONPATH=tests/support .venv/bin/python tests/play/film.py PAGE docs/images/play.gif
+
+Display frames come from a manual clock, so the film is the same on a slow machine. Three scenes: an agent with memory,
+left alone; its memory swapped at Set; an agent without a memory, its gaze swapped at Set.
 """
 
 import io
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from chromium import Chromium, find_chromium
@@ -56,7 +59,7 @@ def main() -> None:
     print(f"{out}: {len(flat)} pictures, {out.stat().st_size / 1e6:.2f} MB")
 
 
-def film(browser: Chromium, followed: int, past: int):
+def film(browser: Chromium, followed: int, past: int) -> Iterator[Image.Image]:
     """Follow some trials from fixation to answer, then let many run past while the plot grows."""
     done = "gnomon.watch.session.trials.length"
     for _ in range(followed):

@@ -116,6 +116,25 @@ def test_a_player_by_keys_earns_a_reward_and_the_saved_table_has_the_trial(
     assert browser.complaints() == []
 
 
+@pytest.mark.parametrize("task", ["ready_set_go", "cued_production", "bisection", "discrimination"])
+def test_every_task_can_be_played_with_the_pointer(browser: Chromium, address: str, task: str):
+    with browser.before_load(MANUAL_CLOCK):
+        browser.open(f"{address}#view=play&practice=1&trials=1&seed=2&task={task}")
+    assert browser.evaluate("document.querySelectorAll('#instructions li').length") == 4
+    browser.evaluate("document.getElementById('start').click(); tick(2)")
+    x, y, width = browser.evaluate(
+        "(({ x, y, width }) => [x, y, width])(document.getElementById('screen').getBoundingClientRect())"
+    )
+    browser.pointer("mouseMoved", x + width / 2, y + width / 2)  # to the cross
+    browser.evaluate("tick(30)")
+    assert browser.evaluate("gnomon.play.laboratory.trials.running")
+    assert browser.evaluate("document.getElementById('button').hidden") is (task != "cued_production")
+    browser.evaluate("tick(300)")
+    browser.key("Escape")
+    assert browser.evaluate("gnomon.play.stage") == "intro"
+    assert browser.complaints() == []
+
+
 def test_a_slow_display_is_noticed_and_its_missed_frames_are_counted(browser: Chromium, address: str):
     with browser.before_load(MANUAL_CLOCK):
         browser.open(f"{address}#view=play&practice=0&trials=1&seed=1")

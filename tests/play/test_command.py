@@ -6,35 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 from node import NODE, WEB, run_node
 
-from gnomon.agent.agent import AgentConfig
 from gnomon.cli import main
-from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.tasks import ReadySetGo
-from gnomon.learn.config import RunConfig
-from gnomon.learn.training import build_agent
 from gnomon.play import export as export_module
 from gnomon.play import page as page_module
 from gnomon.play.page import MODULES, page, script
-
-SMALL = RunConfig(
-    task=ReadySetGo(intervals=(10, 20), trials_per_episode=2, timeout_factor=4.0),
-    optics=OpticsConfig(retina=(8, 8), gaze_step=60, gaze_limit=20.0),
-    agent=AgentConfig(controller="rnn", units=16, features=8),
-)
-
-
-@pytest.fixture
-def untrained(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """An agent that has learned nothing, exported; a short evaluation shows few of its trials, or none."""
-    monkeypatch.setattr(export_module, "PROBE_TRIALS", 2)
-    monkeypatch.setattr(export_module, "PROBE_LANES", 2)
-    torch.manual_seed(0)
-    agent = build_agent(SMALL, Laboratory(SMALL.task, SMALL.optics))
-    return export_module.export(agent, SMALL, "small")
 
 
 def test_an_untrained_agent_of_another_size_acts_too(untrained: dict[str, Any]):

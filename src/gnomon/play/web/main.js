@@ -15,7 +15,6 @@ const calm = matchMedia("(prefers-reduced-motion: reduce)");
 const loaded = new Map();
 const lattices = { "default": optics, ...Object.fromEntries(specs.map((spec) => [spec.name, spec.optics])) };
 let asked = {};
-let writing = false;
 
 const watch = new Watch(update);
 const play = new Play(tasks, specs, lattices, update);
@@ -110,9 +109,7 @@ function update() {
   };
   const link = writeLink(parts);
   if (link === location.hash) return;
-  writing = true;
-  history.replaceState(null, "", link);
-  writing = false;
+  history.replaceState(null, "", link); // unlike a new hash, it is no event
 }
 
 function listen() {
@@ -149,7 +146,7 @@ function listen() {
     watch.draw(true);
     if (play.stage === "done") drawResults(play);
   };
-  addEventListener("hashchange", () => writing || follow(readLink(location.hash)));
+  addEventListener("hashchange", () => follow(readLink(location.hash)));
   addEventListener("resize", () => watch.draw(true));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     forgetColours();
@@ -172,6 +169,11 @@ function loop(now) {
 
 fill();
 listen();
-await follow(readLink(location.hash));
-document.body.dataset.ready = "yes";
-requestAnimationFrame(loop);
+try {
+  await follow(readLink(location.hash));
+  document.body.dataset.ready = "yes";
+  requestAnimationFrame(loop);
+} catch (error) {
+  $("caption").textContent = `This browser cannot run the page (${error.message}). A newer one can.`;
+  throw error;
+}

@@ -67,9 +67,21 @@ export function drawResults({ task, rows: trials, specs, dropped, count }) {
     if (!i) row.className = "you";
     return row;
   }));
+  $("gist").textContent = gist(
+    summary(samples, productions).weber, others.map((spec) => [spec.name, summary(...spec.trials).weber]));
   $("comparison").hidden = false;
   $("near").textContent = `within ${NEAR} frames`;
   return undefined;
+}
+
+// Where a person's steadiness lies among the agents', in one sentence.
+function gist(weber, agents) {
+  if (weber === null) return "";
+  const names = (group) => group.map(([name]) => name).join(" and ");
+  const worse = names(agents.filter(([, other]) => other > weber));
+  const better = names(agents.filter(([, other]) => other <= weber));
+  const parts = [worse && `steadier than ${worse}`, better && `less steady than ${better}`].filter(Boolean);
+  return parts.length ? `You are ${parts.join(", ")}.` : "";
 }
 
 function drawRight(task, trials) {
@@ -80,4 +92,5 @@ function drawRight(task, trials) {
     count("long", trials.filter((row) => row.sample_interval >= middle)),
   ]);
   $("comparison").hidden = true;
+  $("gist").textContent = "";
 }

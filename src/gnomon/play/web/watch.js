@@ -1,11 +1,11 @@
 // Watch: an agent at its task, at any speed, with its inside on show and its clock in reach.
 
 import { colours } from "./canvas.js";
-import { drawAnswers, drawChoices, drawMoves, drawTimeline } from "./charts.js";
+import { drawMoves, drawTimeline } from "./charts.js";
 import { drawMonitor, drawRetina, pointOf } from "./monitor.js";
 import { Random } from "./random.js";
+import { drawScore } from "./score.js";
 import { FREE, Session } from "./session.js";
-import { answered, followsDonor, means, NEAR, within } from "./stats.js";
 import { FRAMES_PER_SECOND } from "./trials.js";
 
 const PATH_FRAMES = 120; // of the gaze's path that is drawn
@@ -41,6 +41,7 @@ export class Watch {
     $("memory-parts").disabled = !agent.recurrent;
     $("swap-memory").disabled = $("swap-both").disabled = $("swap-reset").disabled = !agent.recurrent;
     $("no-memory").hidden = agent.recurrent;
+    this.told = null;
     this.draw(true);
   }
 
@@ -186,7 +187,7 @@ export class Watch {
     $("scrub").value = shown.number;
     if (!charts) return;
     this.lastChart = now;
-    this.drawScore();
+    drawScore(this.session);
   }
 
   drawTrial(shown) {
@@ -246,55 +247,12 @@ export class Watch {
       set: `Set came after ${mark?.interval}. It has waited ${passed} of ${mark?.interval}.`,
     };
     $("caption").textContent = lines[light];
+    if (light === "go" && this.playing && this.speed <= 1 && this.told !== shown.trial) { // for those who listen
+      this.told = shown.trial;
+      $("heard").textContent = lines.go;
+    }
     $("expects").textContent = shown.value.toFixed(2);
     $("rate").textContent = this.rate.value === null || !this.playing ? "" : `${Math.round(this.rate.value).toLocaleString("en")} frames a second`;
     $("where").textContent = this.cursor === null ? "now" : `${((shown.number - this.session.history.count + 1) / FRAMES_PER_SECOND).toFixed(1)} s`;
-  }
-
-  drawScore() {
-    const { trials, task } = this.session;
-    const c = colours();
-    if (!task.levels) return this.drawRight(trials);
-    const point = (trial) => [trial.sample_interval, trial.production_interval];
-    const all = answered(trials).slice(-2000);
-    const touched = all.filter((trial) => trial.touched).slice(-200);
-    const swapped = touched.filter((trial) => trial.donor !== null);
-    const [samples, productions] = this.agent.spec.trials;
-    const limit = Math.max(120, 1.2 * Math.max(...task.settings.intervals, this.session.interval ?? 0));
-    $("donor-answers").hidden = !swapped.length;
-    drawAnswers($("answers"), {
-      limit,
-      label: swapped.length ? "its own t_s (frames)" : "asked, t_s (frames)",
-      lines: [{ points: means(samples, productions), colour: c.faint }],
-      series: [
-        { points: all.filter((trial) => !trial.touched).map(point), colour: c.blue },
-        { points: touched.map(point), colour: c.orange, shape: "diamond" },
-      ],
-    });
-    if (swapped.length) {
-      const points = swapped.map((trial) => [trial.donor, trial.production_interval]);
-      drawAnswers($("donor-answers"), { limit, label: "the donor’s t_s", series: [{ points, colour: c.orange, shape: "diamond" }] });
-    }
-    const [near, judged] = within(trials.filter((trial) => !trial.touched));
-    const few = trials.length > judged && judged < 5;
-    $("score").textContent = few ? "" : judged
-      ? `Left alone: ${near} of ${judged} within ${NEAR} frames (${Math.round((100 * near) / judged)} %)`
-      : "No answer yet";
-    const [[tNear, tJudged], [moved, of]] = [within(trials.filter((trial) => trial.touched)), followsDonor(trials)];
-    $("verdict").textContent = !tJudged ? "" : of
-      ? `After a swap, ${moved} of ${of} answers came nearer to the donor’s interval than to their own.`
-      : `With your hand in it: ${tNear} of ${tJudged} within ${NEAR} frames.`;
-    return undefined;
-  }
-
-  drawRight(trials) {
-    const [short, long] = this.session.task.settings.durations;
-    const count = (name, group) => [name, group.filter((trial) => trial.outcome === "correct").length, group.length];
-    const middle = (short + long) / 2;
-    drawChoices($("answers"), [
-      count("short", trials.filter((trial) => trial.sample_interval < middle)),
-      count("long", trials.filter((trial) => trial.sample_interval >= middle)),
-    ]);
-    $("score").textContent = `${trials.length} trials`;
   }
 }
