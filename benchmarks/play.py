@@ -49,7 +49,9 @@ def measure_agent(browser: Chromium, address: str, agent: str) -> None:
     shown = (after[0] - before[0]) / (after[1] - before[1]) * 1000
     browser.evaluate("gnomon.watch.run(false)")
     bare = max(browser.evaluate(f"{BARE_SPEED}(1)") for _ in range(4))
-    print(f"{agent:15s} {shown:9,.0f} agent frames/s on the page at full speed, {bare:9,.0f} without drawing (best of 4)")
+    print(
+        f"{agent:15s} {shown:9,.0f} agent frames/s on the page at full speed, {bare:9,.0f} without drawing (best of 4)"
+    )
 
 
 def measure_play(browser: Chromium, address: str) -> None:

@@ -12,9 +12,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from chromium import Chromium, find_chromium
+from chromium import MANUAL_CLOCK, Chromium, find_chromium
 from PIL import Image
-from test_browser import MANUAL_CLOCK
 
 WIDTH, HEIGHT, SCALE = 1200, 952, 0.75  # CSS pixels, and the film's share of them
 EVERY = 5  # frames of the task from one picture to the next

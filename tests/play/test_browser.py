@@ -6,25 +6,12 @@ from math import sqrt
 from pathlib import Path
 
 import pytest
-from chromium import Chromium, find_chromium, poll
+from chromium import MANUAL_CLOCK, Chromium, find_chromium, poll
 
 from gnomon.learn.agents import load_agent
 from gnomon.play.export import export, export_agent
 from gnomon.play.page import LARGEST_PAGE, page
 from gnomon.records.people import read_people
-
-# Display frames come when the test says so, whatever the machine is busy with: `tick(frames, milliseconds)`.
-MANUAL_CLOCK = """
-const waiting = [];
-globalThis.requestAnimationFrame = (callback) => waiting.push(callback);
-let time = 0;
-globalThis.tick = (frames, milliseconds = 1000 / 60) => {
-  for (let i = 0; i < frames; i++) {
-    time += milliseconds;
-    for (const callback of waiting.splice(0)) callback(time);
-  }
-};
-"""
 
 
 @pytest.fixture(scope="module")

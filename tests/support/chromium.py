@@ -21,6 +21,19 @@ OPTIONS = (
 )  # fmt: skip
 PATIENCE = 120.0  # seconds for one answer; machines may be busy
 
+# Display frames come when the test says so, whatever the machine is busy with: `tick(frames, milliseconds)`.
+MANUAL_CLOCK = """
+const waiting = [];
+globalThis.requestAnimationFrame = (callback) => waiting.push(callback);
+let time = 0;
+globalThis.tick = (frames, milliseconds = 1000 / 60) => {
+  for (let i = 0; i < frames; i++) {
+    time += milliseconds;
+    for (const callback of waiting.splice(0)) callback(time);
+  }
+};
+"""
+
 
 def find_chromium() -> str | None:
     """The browser of this machine, or the one that GNOMON_CHROMIUM names."""
