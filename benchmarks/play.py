@@ -7,6 +7,7 @@ Numbers of a shared machine are what the browser got of it: the share of wall-cl
 
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 from chromium import Chromium, find_chromium
@@ -61,7 +62,7 @@ def measure_play(browser: Chromium, address: str) -> None:
     count, dropped, stamps = browser.evaluate(
         "[gnomon.play.count, gnomon.play.dropped, gnomon.play.frames.map((frame) => frame.time_ms)]"
     )
-    gaps = sorted(later - earlier for earlier, later in zip(stamps, stamps[1:], strict=False))
+    gaps = sorted(later - earlier for earlier, later in pairwise(stamps))
     refresh = browser.evaluate("gnomon.play.refresh")
     lowest, middle, highest = (gaps[int(share * (len(gaps) - 1))] for share in (0.05, 0.5, 0.95))
     print(

@@ -54,6 +54,20 @@ function fill() {
   }));
 }
 
+// Links to what is worth seeing.
+function fillTries() {
+  const tries = specs.flatMap(({ name, recurrent }) => [
+    ...(recurrent ? [["memory", name]] : []),
+    ["gaze", name],
+  ]);
+  $("tries").replaceChildren(...tries.slice(0, 4).map(([what, name]) => {
+    const link = document.createElement("a");
+    link.href = writeLink({ agent: name, swap: what, speed: "16" });
+    link.textContent = `swap the ${what} of ${name}`;
+    return link;
+  }));
+}
+
 function fillIntervals(task) {
   const { intervals = task.settings.durations, flash } = task.settings;
   const longest = Math.max(...intervals);
@@ -146,6 +160,10 @@ function listen() {
     watch.draw(true);
     if (play.stage === "done") drawResults(play);
   };
+  document.querySelector(".skip").onclick = (event) => {
+    event.preventDefault(); // the address says what is shown
+    $("main").focus();
+  };
   addEventListener("hashchange", () => follow(readLink(location.hash)));
   addEventListener("resize", () => watch.draw(true));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -168,6 +186,7 @@ function loop(now) {
 }
 
 fill();
+fillTries();
 listen();
 try {
   await follow(readLink(location.hash));

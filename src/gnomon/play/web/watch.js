@@ -38,8 +38,8 @@ export class Watch {
     this.session.frame();
     this.lastChart = 0;
     this.best = { low: 0, high: 0.1 };
-    $("memory-parts").disabled = !agent.recurrent;
-    $("swap-memory").disabled = $("swap-both").disabled = $("swap-reset").disabled = !agent.recurrent;
+    for (const part of document.querySelectorAll(".needs-memory")) part.hidden = !agent.recurrent;
+    document.querySelector(".lights").hidden = agent.task.name !== "ready_set_go";
     $("no-memory").hidden = agent.recurrent;
     this.told = null;
     this.draw(true);
@@ -242,9 +242,9 @@ export class Watch {
     const lines = {
       pause: "Between trials: it must look at the cross.",
       cross: "It has looked at the cross. Ready comes soon.",
-      ready: `Ready: it measures. ${passed} frames so far.`,
+      ready: `The interval begins: it measures. ${passed} frames so far.`,
       go: `Go. Asked for ${last?.interval}, it answered ${last?.answer}.`,
-      set: `Set came after ${mark?.interval}. It has waited ${passed} of ${mark?.interval}.`,
+      set: `The interval was ${mark?.interval}. It has waited ${passed} of ${mark?.interval}.`,
     };
     $("caption").textContent = lines[light];
     if (light === "go" && this.playing && this.speed <= 1 && this.told !== shown.trial) { // for those who listen
