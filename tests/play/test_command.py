@@ -14,11 +14,14 @@ from gnomon.play import page as page_module
 from gnomon.play.page import MODULES, page, script
 
 
-def test_an_untrained_agent_of_another_size_acts_too(untrained: dict[str, Any]):
-    answer = run_node("agent.js", {"spec": untrained, "lanes": [[[1, 1, 0], [0, 3, 5]]]})
-    for probabilities, value, _ in answer["answers"][0]:
-        assert sum(probabilities) == pytest.approx(1)
-        assert abs(value) < 10
+def test_without_the_fast_instructions_the_answers_are_the_same(untrained: dict[str, Any]):
+    question = {"spec": untrained, "lanes": [[[1, 1, 0], [0, 3, 5], [0, 7, 40], [1, 2, 3]]]}
+    fast, slow = (run_node("agent.js", {**question, "slow": slow}) for slow in (False, True))
+    assert (fast["fast"], slow["fast"]) == (True, False)
+    for one, other in zip(fast["answers"][0], slow["answers"][0], strict=True):
+        assert sum(one[0]) == pytest.approx(1)
+        assert one[0] == pytest.approx(other[0], abs=1e-5)
+        assert one[1:] == pytest.approx(other[1:], abs=1e-4)
 
 
 def test_the_command_writes_a_page_that_needs_nothing_else(

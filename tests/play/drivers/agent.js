@@ -3,7 +3,8 @@
 import { readFileSync } from "node:fs";
 import { loadAgent } from "../../../src/gnomon/play/web/memory.js";
 
-const { spec, lanes, images = [] } = JSON.parse(readFileSync(0, "utf8"));
+const { spec, lanes, images = [], slow = false } = JSON.parse(readFileSync(0, "utf8"));
+if (slow) WebAssembly.validate = () => false; // a browser without the fast instructions
 const agent = await loadAgent(spec);
 const answers = lanes.map((frames) => frames.map(([first, picture, gaze]) => {
   if (first) agent.reset();

@@ -21,9 +21,9 @@ function swaps(swap) {
   const found = [];
   for (let frame = 0; frame < 20000 && found.length < 3; frame++) {
     const donor = session.donor;
-    const before = session.marks.at(-1)?.to;
+    const before = session.mark?.to;
     session.frame();
-    const mark = session.marks.at(-1);
+    const mark = session.mark;
     if (mark?.to === session.laboratory.trials.now && mark.to !== before && donor) {
       found.push({
         donor: { ...donor, state: plain(donor.state) },
@@ -63,7 +63,7 @@ function heldForAWhile() {
   for (let i = 0; i < 20000 && spans.size < 4; i++) {
     const { gaze } = session.laboratory;
     session.frame();
-    const mark = session.marks.at(-1);
+    const mark = session.mark;
     const { now, running } = session.laboratory.trials;
     if (!running || mark.from === null) continue;
     if (mark.to === null || now < mark.to) {

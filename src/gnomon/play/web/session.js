@@ -3,6 +3,7 @@
 import { Laboratory } from "./laboratory.js";
 
 export const HISTORY = 6000; // frames that can be looked at again
+const TRIALS = 10000; // that are kept, at least
 
 // How to intervene. gaze and memory: "free", or held "interval" (from Ready to Set) or "always".
 // swap, at Set: "none", "memory" or "gaze" (with the last trial's), "both", or "reset" (an empty memory).
@@ -17,8 +18,10 @@ export class Session {
     this.held = null; // the gaze at which the eye is held
     this.frozen = null; // the state at which the memory is held
     this.donor = null; // the last trial's interval, gaze and state at Set
-    this.trials = []; // every trial that has ended
-    this.marks = []; // when things happened in each trial, in frames
+    this.trials = []; // the last trials that have ended
+    this.begun = 0; // trials that have begun
+    this.mark = null; // when things happened in the present trial, in frames
+    this.marks = new Map(); // the same for recent trials, by number
     this.history = new History(agent.probabilities.length);
     this.laboratory = new Laboratory(this.task, agent.lattice, random, { draw: () => this.draw() });
     this.touched = false;
@@ -54,7 +57,7 @@ export class Session {
     agent.step(seen.picture, seen.gaze);
     if (this.frozen) agent.restore(this.frozen);
     const action = this.random.sample(agent.probabilities);
-    this.history.add(seen, agent, this.marks.length - 1);
+    this.history.add(seen, agent, this.begun - 1);
     const forced = this.hand ?? this.held;
     if (forced !== null || this.frozen) this.touched = true;
     const ended = trials.rows.length;
@@ -70,16 +73,17 @@ export class Session {
   begin() {
     this.touched = this.held !== null || this.frozen !== null || this.hand !== null;
     const { now, drawn } = this.laboratory.trials;
-    this.marks.push({ start: now, interval: drawn.sample_interval, from: null, to: null, end: null, donor: null });
-    if (this.marks.length > 400) this.marks[this.marks.length - 400] = null;
+    this.mark = { start: now, interval: drawn.sample_interval, from: null, to: null, end: null, donor: null };
+    this.marks.set(this.begun, this.mark);
+    this.marks.delete(this.begun - HISTORY); // a trial has at least one frame
+    this.begun += 1;
   }
 
   // Do what is planned at the two moments between which the time to be judged passes.
   follow() {
-    const { laboratory, agent, plan, marks } = this;
+    const { laboratory, agent, plan, mark } = this;
     const { trials } = laboratory;
     const [from, to] = this.task.interval;
-    const mark = marks.at(-1);
     if (from === "start" ? trials.trialStart === trials.now : trials.fires(from)) {
       mark.from = trials.now;
       if (plan.gaze === "interval") this.held = laboratory.gaze;
@@ -105,13 +109,14 @@ export class Session {
   }
 
   finish(row) {
-    const mark = this.marks.at(-1);
+    const { mark } = this;
     mark.end = this.laboratory.trials.now;
     if (this.plan.gaze === "interval") this.held = null;
     if (this.plan.memory === "interval") this.frozen = null;
     mark.outcome = row.outcome;
     if (row.production_interval !== null) mark.answer = row.production_interval;
     this.trials.push({ ...row, touched: this.touched, donor: mark.donor });
+    if (this.trials.length > 2 * TRIALS) this.trials.splice(0, TRIALS);
     this.laboratory.trials.rows.length = 0;
   }
 }

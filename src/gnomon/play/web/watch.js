@@ -126,7 +126,8 @@ export class Watch {
     const { history, marks } = this.session;
     const shown = history.at(this.cursor ?? history.count - 1);
     for (let trial = shown.trial; trial >= 0; trial--) {
-      const place = marks[trial] ? shown.number - (shown.frame - marks[trial].start) : -1;
+      const mark = marks.get(trial);
+      const place = mark ? shown.number - (shown.frame - mark.start) : -1;
       if (place < shown.number && place >= history.first) return this.scrub(place);
     }
     return undefined;
@@ -159,7 +160,7 @@ export class Watch {
 
   // Which part of its trial a frame belongs to, as a key of monitor.js's PATH, and the trial's marks.
   phase({ frame, trial }) {
-    const mark = this.session.marks[trial];
+    const mark = this.session.marks.get(trial);
     if (!mark || frame < mark.start || (mark.end !== null && frame > mark.end)) return ["before", null];
     if (mark.to !== null && frame >= mark.to) return ["to", mark];
     return [mark.from !== null && frame >= mark.from ? "from" : "before", mark];
@@ -199,7 +200,7 @@ export class Watch {
     const [faint, present, value] = [new Map(), [], []];
     for (let n = Math.max(history.first, shown.number - FAINT_TRIALS * 320); n <= shown.number; n++) {
       const frame = history.at(n);
-      const mark = marks[frame.trial];
+      const mark = marks.get(frame.trial);
       if (!mark || frame.frame < mark.start || (mark.end !== null && frame.frame > mark.end)) continue;
       const point = [frame.frame - mark.start, frame.projection];
       if (frame.trial === shown.trial) {
@@ -212,7 +213,7 @@ export class Watch {
         faint.get(frame.trial).push(point);
       }
     }
-    const mark = marks[shown.trial];
+    const mark = marks.get(shown.trial);
     const relative = mark && Object.fromEntries(
       ["from", "to", "end"].map((name) => {
         const frame = mark[name];
@@ -234,7 +235,7 @@ export class Watch {
   // What is going on, in words and as lights.
   tell(shown) {
     const [phase, mark] = this.phase(shown);
-    const last = this.session.marks[shown.trial];
+    const last = this.session.marks.get(shown.trial);
     const fresh = last?.answer !== undefined && shown.frame >= last.end && shown.frame < last.end + GO_LIGHT;
     const light = fresh ? "go" : mark ? { before: "cross", from: "ready", to: "set" }[phase] : "pause";
     document.body.dataset.phase = light;
@@ -253,6 +254,8 @@ export class Watch {
     }
     $("expects").textContent = shown.value.toFixed(2);
     $("rate").textContent = this.rate.value === null || !this.playing ? "" : `${Math.round(this.rate.value).toLocaleString("en")} frames a second`;
-    $("where").textContent = this.cursor === null ? "now" : `${((shown.number - this.session.history.count + 1) / FRAMES_PER_SECOND).toFixed(1)} s`;
+    const back = (this.session.history.count - 1 - shown.number) / FRAMES_PER_SECOND;
+    $("where").textContent = this.cursor === null ? "now" : `${back.toFixed(1)} s ago`;
+    $("scrub").ariaValueText = $("where").textContent;
   }
 }
