@@ -219,6 +219,7 @@ def test_it_can_be_watched_by_keyboard_alone_and_begins_at_rest_where_motion_is_
     count = browser.evaluate("gnomon.watch.session.history.count")
     browser.evaluate("document.getElementById('step').click(); document.getElementById('back').click()")
     assert browser.evaluate("[gnomon.watch.session.history.count, gnomon.watch.cursor]") == [count + 1, count - 1]
+    browser.evaluate("gnomon.watch.cursor = null")
     browser.evaluate("while (gnomon.watch.session.trials.length < 2) gnomon.watch.session.frame()")
     browser.evaluate("document.getElementById('last-trial').click()")  # looks again from where it began
     shown = "gnomon.watch.session.history.at(gnomon.watch.cursor).frame === gnomon.watch.session.mark.start"
