@@ -15,7 +15,7 @@ from pathlib import Path
 from chromium import MANUAL_CLOCK, Chromium, find_chromium
 from PIL import Image
 
-WIDTH, HEIGHT, SCALE = 1200, 952, 0.75  # CSS pixels, and the film's share of them
+WIDTH, HEIGHT, SCALE = 1240, 990, 0.74  # CSS pixels, and the film's share of them
 EVERY = 5  # frames of the task from one picture to the next
 SHOWN = 90  # milliseconds for which a picture is shown
 LINGER = 1800  # milliseconds for the last picture of a scene

@@ -63,7 +63,7 @@ function fillTries() {
   $("tries").replaceChildren(...tries.slice(0, 4).map(([what, name]) => {
     const link = document.createElement("a");
     link.href = writeLink({ agent: name, swap: what, speed: "16" });
-    link.textContent = `swap the ${what} of ${name}`;
+    link.textContent = `swap ${name}’s ${what}`;
     return link;
   }));
 }
