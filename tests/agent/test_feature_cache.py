@@ -1,4 +1,4 @@
-"""Vision on distinct observations: the same numbers and gradients as looking every time, and no look that is not needed."""
+"""Vision on distinct observations: the same numbers and gradients as looking every time, and no needless look."""
 
 from collections.abc import Callable
 

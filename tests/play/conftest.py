@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from gnomon.agent.agent import AgentConfig
+from gnomon.config import RunConfig
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
-from gnomon.learn.config import RunConfig
-from gnomon.learn.training import build_agent
+from gnomon.learn.loop import build_agent
 from gnomon.play import export as export_module
 
 SMALL = RunConfig(

@@ -9,12 +9,11 @@ import torch
 from node import run_node
 from torch import nn
 
-from gnomon.agent.eye import Eye
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.actor import sample
-from gnomon.learn.agents import load_agent
 from gnomon.play.export import export, layers
 from gnomon.play.packing import LEVELS, pack, unpack
+from gnomon.published.agents import load_agent
 
 CLOSE = 1e-3  # of a probability
 LANES, FRAMES = 4, 500

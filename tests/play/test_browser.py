@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from chromium import MANUAL_CLOCK, Chromium, find_chromium, poll
 
-from gnomon.learn.agents import load_agent
 from gnomon.play.export import export, export_agent
 from gnomon.play.page import LARGEST_PAGE, page
+from gnomon.published.agents import load_agent
 from gnomon.records.people import read_people
 
 

@@ -16,10 +16,10 @@ from node import run_node
 from gnomon.analysis.performance import share_within
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.subjects import NoisySubject
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.records.people import read_people
 from gnomon.records.trials import take_trials
+from gnomon.subjects.scripted import NoisySubject
 
 SWAPS = [
     {"donor": 90, "sample_interval": 20, "production_interval": 80},  # went with the donor

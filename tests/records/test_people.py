@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.subjects import NoisySubject
 from gnomon.lab.tasks import Bisection, CuedProduction, Discrimination, ReadySetGo, Task
 from gnomon.records.people import is_people, read_people
 from gnomon.records.trials import schema, take_trials
+from gnomon.subjects.scripted import NoisySubject
 
 SHORT: dict[str, Any] = {"pause": 5, "trials_per_episode": 4}
 TASKS: list[Task] = [

@@ -12,7 +12,6 @@ from small_run import CONFIG, TASK
 
 from gnomon.analysis import observer_fit
 from gnomon.config import RunConfig
-from gnomon.learn import evaluation
 from gnomon.learn.loop import start
 from gnomon.report import gallery
 from gnomon.study import findings, trials
@@ -20,6 +19,7 @@ from gnomon.study.files import Study
 from gnomon.study.participants import participants
 from gnomon.study.run import run_study
 from gnomon.study.stages import Stages
+from gnomon.subjects import evaluation
 
 TRIALS, SEED = 100, 5
 # Set comes soon, so that even a gaze that wanders at random answers it now and then.

@@ -20,14 +20,14 @@ from gnomon.agent.agent import Agent
 from gnomon.agent.eye import look_with_gradient
 from gnomon.analysis.performance import share_within
 from gnomon.analysis.units import default_units
+from gnomon.config import RunConfig
 from gnomon.lab.laboratory import Laboratory, action_names
-from gnomon.lab.subjects import PerfectSubject
-from gnomon.learn.agents import TRIALS, find_agent, load_agent
-from gnomon.learn.config import RunConfig
-from gnomon.learn.evaluation import evaluate
 from gnomon.play.packing import pack
+from gnomon.published.agents import TRIALS, find_agent, load_agent
 from gnomon.records.recordings import locate_trials
 from gnomon.records.trials import read_trials
+from gnomon.subjects.evaluation import evaluate
+from gnomon.subjects.scripted import PerfectSubject
 
 LOGIT_STEP = 0.002  # nats; a probability is then off by at most 0.00025
 LEAST_LOG_PROBABILITY = -14.0  # nats; what is rarer than once in a million frames counts as that
