@@ -41,7 +41,7 @@ def test_numbers_on_the_page_are_the_results(page: tuple[Study, str]) -> None:
         rows = "".join(re.findall(rf'<th scope="row">{name}</th>.*', html))
         low, high = result.production.line.slope_interval
         assert f"<td>{result.production.line.slope:.2f} ({low:.2f} to {high:.2f})</td>" in rows.replace("-0.00", "0.00")
-        assert f"<td>{result.observer.w_m:.3f} (" in rows
+        assert f"<td>{result.observer.w_m:.3f}" in rows
         decoder = result.population.decoder("set")
         assert f"<td>{decoder.r2:.2f}, {decoder.absolute_error:.1f}</td>" in rows
     shares = [100 * study.findings[name].share_within for name in ("lstm-0", "lstm-1")]
