@@ -118,8 +118,29 @@ def test_every_task_can_be_played_with_the_pointer(browser: Chromium, address: s
     assert browser.evaluate("document.getElementById('button').hidden") is (task != "cued_production")
     browser.evaluate("tick(300)")
     browser.key("Escape")
-    assert browser.evaluate("gnomon.play.stage") == "intro"
+    assert browser.evaluate("[gnomon.play.stage, document.activeElement.id]") == ["intro", "start"]
     assert browser.complaints() == []
+
+
+def test_a_finger_moves_the_gaze_and_a_button_is_the_click(browser: Chromium, address: str):
+    browser.resize(390, 844)
+    with browser.before_load(MANUAL_CLOCK):
+        browser.open(f"{address}#view=play&practice=0&trials=1&seed=2&task=cued_production")
+    browser.evaluate("document.getElementById('start').click(); tick(2)")
+    place = (
+        "(({ x, y, width, height }) => [x, y, width, height])(document.getElementById('%s').getBoundingClientRect())"
+    )
+    x, y, width, _ = browser.evaluate(place % "screen")
+    browser.touch((x + width / 2, y + width / 2))  # the cross
+    browser.evaluate("tick(30)")
+    browser.touch((x + width / 2, y + 0.29 * width))  # the target
+    browser.evaluate("tick(30)")
+    browser.touch(None)
+    x, y, width, height = browser.evaluate(place % "button")
+    browser.touch((x + width / 2, y + height / 2))
+    browser.touch(None)
+    browser.evaluate("tick(1)")
+    assert browser.evaluate("(({ due, now }) => due.first_click === now)(gnomon.play.laboratory.trials)")
 
 
 def test_a_slow_display_is_noticed_and_its_missed_frames_are_counted(browser: Chromium, address: str):

@@ -65,6 +65,7 @@ class Chromium:
         self._number, self._buffer = 0, b""
         self.events: list[dict[str, Any]] = []
         self._session: str | None = None
+        self._touching = False
         target = self.send("Target.createTarget", url="about:blank")["targetId"]
         self._session = self.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Network", "Log"):
@@ -150,6 +151,13 @@ class Chromium:
         """kind: mousePressed, mouseMoved or mouseReleased, at CSS pixels of the page."""
         button = "none" if kind == "mouseMoved" else "left"
         self.send("Input.dispatchMouseEvent", type=kind, x=x, y=y, button=button, buttons=1, clickCount=1)
+
+    def touch(self, point: tuple[float, float] | None) -> None:
+        """Put a finger on this point of the page, move it there, or lift it."""
+        points = [] if point is None else [{"x": point[0], "y": point[1]}]
+        kind = "touchEnd" if point is None else "touchMove" if self._touching else "touchStart"
+        self._touching = point is not None
+        self.send("Input.dispatchTouchEvent", type=kind, touchPoints=points)
 
     def downloads(self, folder: Path) -> None:
         """Let the page save files into this folder."""

@@ -89,6 +89,7 @@ export class Play {
   }
 
   toIntro() {
+    const left = this.active || this.stage === "done";
     this.stage = "intro";
     this.task = buildTask(this.options.task, this.tasks[this.options.task]);
     this.lattice = new Lattice(this.lattices[this.options.lattice]);
@@ -99,6 +100,7 @@ export class Play {
     }));
     this.show("intro");
     $("start").textContent = this.options.practice ? "Start with practice" : "Start";
+    if (left) $("start").focus();
     this.drawScreen({ picture: CROSS, gaze: this.lattice.index(0, 0) });
   }
 
