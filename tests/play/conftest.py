@@ -10,7 +10,7 @@ from gnomon.config import RunConfig
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
-from gnomon.learn.loop import build_agent
+from gnomon.learn.build import build_agent
 from gnomon.play import export as export_module
 
 SMALL = RunConfig(

@@ -9,11 +9,12 @@ import torch
 from node import run_node
 from torch import nn
 
+from gnomon.agent.feature_cache import FeatureCache
 from gnomon.lab.laboratory import Laboratory
-from gnomon.learn.actor import sample
 from gnomon.play.export import export, layers
 from gnomon.play.packing import LEVELS, pack, unpack
 from gnomon.published.agents import load_agent
+from gnomon.subjects.agent import sample
 
 CLOSE = 1e-3  # of a probability
 LANES, FRAMES = 4, 500
@@ -23,12 +24,12 @@ LANES, FRAMES = 4, 500
 def record(agent, config):
     """Whether an episode begins, what is seen, and what the agent makes of it: one list per lane of one per frame."""
     laboratory = Laboratory(config.task, config.optics, lanes=LANES, seed=5)
-    eye, generator = Eye(agent, laboratory.render, laboratory.observations), torch.Generator().manual_seed(6)
+    cache, generator = FeatureCache(agent, laboratory.render, laboratory.observations), torch.Generator().manual_seed(6)
     state, first = agent.initial_state(LANES), torch.ones(LANES, dtype=torch.bool)
     seen, made = [], []
     for _ in range(FRAMES):
         observation = laboratory.observation
-        output, state = agent.step(eye.look(observation), first, state)
+        output, state = agent.step(cache.look(observation), first, state)
         probabilities = output.logits.softmax(1)
         seen.append(torch.stack([first.long(), laboratory.trials.picture.long(), laboratory.gaze], 1))
         made.append(torch.cat([probabilities, output.value[:, None]], 1))

@@ -78,7 +78,7 @@ def record(task: Task, optics: OpticsConfig) -> tuple[list[dict], list[dict], La
     starts = [[int(gaze)] for gaze in laboratory.gaze]
     actions, frames = [], []
     for _ in range(FRAMES):
-        action = subject.act()
+        action = subject.act().action
         frame = laboratory.step(action)
         for lane in frame.episode_end.nonzero().squeeze(1).tolist():
             starts[lane].append(int(laboratory.gaze[lane]))

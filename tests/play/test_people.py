@@ -40,7 +40,7 @@ def trials() -> pl.DataFrame:
     laboratory = Laboratory(ReadySetGo(pause=5, intervals=(12, 18, 30), trials_per_episode=40), seed=5)
     subject = NoisySubject(laboratory, 1, w_m=0.3)
     for _ in range(4_000):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     return take_trials(laboratory.trials)
 
 
@@ -57,8 +57,8 @@ def test_the_saved_dataset_and_the_numbers_beside_the_agents(trials: pl.DataFram
     }
     answer = run_node("people.js", question)
 
-    share, judged = share_within(trials)
-    assert answer["within"] == [round(share * judged), judged]
+    share = share_within(trials)
+    assert answer["within"] == [round(share.value * share.n_trials), share.n_trials]
     groups = [np.array([p for s, p in zip(asked, produced, strict=True) if s == t]) for t in sorted(set(asked))]
     squares = sum(((group / group.mean() - 1) ** 2).sum() for group in groups)
     assert answer["summary"]["weber"] == pytest.approx(np.sqrt(squares / sum(len(group) - 1 for group in groups)))

@@ -26,7 +26,7 @@ def trials_of(task: Task) -> pl.DataFrame:
     laboratory = Laboratory(task, seed=5)
     subject = NoisySubject(laboratory, 1)
     for _ in range(600):
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     return take_trials(laboratory.trials)
 
 

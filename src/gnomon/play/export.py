@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 from torch import Tensor, nn
 
 from gnomon.agent.agent import Agent
-from gnomon.agent.eye import look_with_gradient
+from gnomon.agent.feature_cache import run_vision
 from gnomon.analysis.performance import share_within
 from gnomon.analysis.units import default_units
 from gnomon.config import RunConfig
@@ -97,7 +97,7 @@ def table_of(agent: Agent, config: RunConfig, mean: np.ndarray, axis: np.ndarray
     ids = (first_id[:, None] + torch.arange(gazes)).flatten()
     logits, values, projections = [], [], []
     for piece in ids.split(LOOK_AT_ONCE):
-        hidden = agent.controller.drive(look_with_gradient(agent, laboratory.render, piece))
+        hidden = agent.controller.drive(run_vision(agent, laboratory.render, piece))
         logits.append(agent.policy(hidden).log_softmax(1).clamp(min=LEAST_LOG_PROBABILITY))
         values.append(agent.value(hidden))
         projections.append((hidden.double().numpy() - mean) @ axis)
@@ -165,17 +165,17 @@ def shown_pictures(config: RunConfig) -> set[int]:
     subject, seen = PerfectSubject(laboratory), torch.zeros(len(config.task.pictures()), dtype=torch.bool)
     for _ in range(SHOW_FRAMES):
         seen[laboratory.trials.picture.long()] = True
-        laboratory.step(subject.act())
+        laboratory.step(subject.act().action)
     return set(seen.nonzero().squeeze(1).tolist())
 
 
 def results(trials: pl.DataFrame) -> dict[str, Any]:
     """Sample and production intervals of answered trials, one list each, and the share of good answers of all."""
     answered = trials.filter(pl.col("production_interval").is_not_null()).head(MOST_TRIALS)
-    share, judged = share_within(trials)
+    share = share_within(trials)
     return {
         "trials": [answered["sample_interval"].to_list(), answered["production_interval"].to_list()],
-        "share_within": share if judged else 0.0,
+        "share_within": share.value if share.n_trials else 0.0,
     }
 
 
