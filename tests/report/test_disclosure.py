@@ -2,15 +2,19 @@
 
 from pathlib import Path
 
+import pytest
+
 from gnomon.cli import main
-from gnomon.report.disclosure import Agents, disclosure
+from gnomon.learn.aids import AIDS
+from gnomon.report.disclosure import Agents, disclosure, topic_of
 from gnomon.report.page import markdown
 from gnomon.study.files import Setting
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results.md"
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "docs" / "results.md"
 
 
-def agents(*values: str, name: str = "learning.aids.shaping.scale") -> list[Agents]:
+def agents(*values: str, name: str = "learning.optimiser.scale") -> list[Agents]:
     """Agents that differ in one setting, the first half with a memory; the preset has 0."""
     names = ("lstm", "gru", "feedforward", "feedforward64")
     return [
@@ -19,7 +23,7 @@ def agents(*values: str, name: str = "learning.aids.shaping.scale") -> list[Agen
     ]
 
 
-def cells(*values: str, name: str = "learning.aids.shaping.scale") -> tuple[str, ...]:
+def cells(*values: str, name: str = "learning.optimiser.scale") -> tuple[str, ...]:
     (row,) = disclosure(agents(*values, name=name)).rows
     return row
 
@@ -30,8 +34,8 @@ def test_a_setting_like_the_papers_is_not_listed() -> None:
 
 
 def test_a_setting_goes_by_its_topic_or_by_its_name() -> None:
-    assert cells("1", "1", "1", "1")[0].startswith("Reward shaping")
-    assert cells("1", "1", "1", "1", name="learning.grading")[0].startswith("Reward shaping")
+    assert cells("1", "1", "1", "1")[0].startswith("Other numbers of the optimiser")
+    assert cells("1", "1", "1", "1", name="learning.aids.reward_shaping")[0].startswith("Reward shaping")
     assert cells("1", "1", "1", "1", name="learning.brand_new")[0] == "Setting learning.brand_new."
 
 
@@ -43,7 +47,7 @@ def test_who_has_which_value_is_said_in_few_words() -> None:
         ("0", "0", "0", "3"): "scale: 0 (all but feedforward 64), 3 (feedforward 64)",
     }
     for values, said in here.items():
-        assert cells(*values)[2] == f"learning.aids.shaping.{said}"
+        assert cells(*values)[2] == f"learning.optimiser.{said}"
 
 
 def test_what_makes_a_variant_is_no_departure() -> None:
@@ -53,7 +57,7 @@ def test_what_makes_a_variant_is_no_departure() -> None:
 
 def test_printed_values_are_marked() -> None:
     assert cells("1", "1", "1", "1", name="learning.optimiser.learning_rate")[1].endswith("learning_rate: 0 (printed)")
-    assert cells("1", "1", "1", "1", name="learning.clip_norm")[1].endswith("clip_norm: 0")
+    assert cells("1", "1", "1", "1", name="learning.optimiser.clip_norm")[1].endswith("clip_norm: 0")
 
 
 def test_the_results_show_what_the_command_prints(capsys) -> None:
@@ -61,6 +65,26 @@ def test_the_results_show_what_the_command_prints(capsys) -> None:
     printed = capsys.readouterr().out
     assert printed.count("\n") > 10
     assert printed in RESULTS.read_text(encoding="utf-8"), "write it again: gnomon results --departures"
+
+
+@pytest.mark.parametrize(
+    ("document", "options"),
+    [
+        ("README.md", ["--summary"]),
+        ("README.md", ["published/lstm-0", "published/feedforward-0", "--departures"]),
+        ("docs/results.md", []),
+    ],
+)
+def test_documents_show_what_commands_print(document: str, options: list[str], capsys) -> None:
+    assert main(["results", *options]) == 0
+    printed = capsys.readouterr().out
+    assert printed.count("\n") > 10
+    assert printed in (ROOT / document).read_text(encoding="utf-8"), f"write it again: gnomon results {options}"
+
+
+def test_every_aid_has_a_topic() -> None:
+    for aid in AIDS:
+        assert not topic_of(f"learning.aids.{aid}").startswith("Setting"), aid
 
 
 def test_bars_do_not_break_the_table() -> None:

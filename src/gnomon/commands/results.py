@@ -1,5 +1,6 @@
 """`gnomon results`: how long agents trained and how well they keep time, as one table."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,11 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import tyro
 
 if TYPE_CHECKING:
+    from gnomon.analysis.performance import Production
     from gnomon.study.participants import Participant
 
 COLUMNS = (
     "agent", "seed", "frames", "minutes", "within 8 frames", "slope", "bias at the shortest", "bias at the longest",
     "s.d. at 10", "s.d. at 50", "s.d. at 100",
+)  # fmt: skip
+SUMMARY = (
+    "agent", "seeds", "within 8 frames", "slope", "bias at the longest", "s.d. at the longest", "frames", "minutes",
 )  # fmt: skip
 SPREADS = (10, 50, 100)  # sample intervals whose s.d. is shown, frames
 
@@ -24,6 +29,8 @@ class Results:
     """Evaluated runs (runs/NAME) or published agents (published/NAME); by default all published with Gnomon."""
     curves: Path | None = None
     """Also draw the learning curves, over frames and over minutes, and write them to this file (.png) and as SVG."""
+    summary: bool = False
+    """Print one line per kind of agent instead of one per seed: from the lowest to the highest seed."""
     departures: bool = False
     """Print instead what was done in training that the paper did not do."""
 
@@ -35,17 +42,22 @@ def results(options: Results) -> None:
     if options.departures:
         print(departures(everyone), end="")
         return
-    rows = [row(each) for each in everyone]
-    print("| " + " | ".join(COLUMNS) + " |")
-    print("|---|" + "---:|" * (len(COLUMNS) - 1))
-    for cells in rows:
-        print("| " + " | ".join(cells) + " |")
+    if options.summary:
+        print(summary(everyone), end="")
+    else:
+        print(markdown_table(COLUMNS, [row(each) for each in everyone]), end="")
     if options.curves is not None:
         draw_curves(everyone, options.curves)
 
 
-def row(agent: "Participant") -> list[str]:
-    """One agent's cells, from the trial table that its evaluation wrote."""
+def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = ["| " + " | ".join(cells) + " |" for cells in (columns, *rows)]
+    lines.insert(1, "|---|" + "---:|" * (len(columns) - 1))
+    return "\n".join(lines) + "\n"
+
+
+def produced(agent: "Participant") -> "Production":
+    """The analysis of the trial table that an agent's evaluation wrote."""
     from gnomon.analysis.performance import production
     from gnomon.published.agents import TRIALS
     from gnomon.records.trials import read_trials
@@ -55,7 +67,40 @@ def row(agent: "Participant") -> list[str]:
     path = agent.path / TRIALS
     if not path.exists():
         raise FileNotFoundError(f"{agent.asked} has no {TRIALS}; run gnomon evaluate {agent.asked} first")
-    result = production(read_trials(path))
+    return production(read_trials(path))
+
+
+def summary(everyone: "Sequence[Participant]") -> str:
+    """One line per kind of agent."""
+    from gnomon.study.participants import families
+
+    rows = []
+    for family in families(everyone):
+        found = [produced(member) for member in family.members]
+        rows.append(
+            [
+                family.name,
+                str(len(found)),
+                span([100 * each.within.value for each in found], "{:.0f}") + " %",
+                span([each.line.slope for each in found], "{:.2f}"),
+                span([each.bias_longest for each in found], "{:+.1f}"),
+                span([float(each.sd[-1]) for each in found], "{:.1f}"),
+                span([(member.frames or 0) / 1e6 for member in family.members], "{:.0f}") + " M",
+                span([member.minutes or 0 for member in family.members], "{:.0f}"),
+            ]
+        )
+    return markdown_table(SUMMARY, rows)
+
+
+def span(values: Sequence[float], form: str) -> str:
+    """From the lowest to the highest: "95 to 98"; one number if they look the same."""
+    low, high = form.format(min(values)), form.format(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def row(agent: "Participant") -> list[str]:
+    """One agent's cells."""
+    result = produced(agent)
     spread = dict(zip(result.sample_interval.tolist(), result.sd.tolist(), strict=True))
     low, high = result.line.slope_interval
     return [

@@ -7,7 +7,7 @@ A published agent is a folder:
     published.json             frames and minutes of training, and the checksum of the weights
     versions.json              what it was trained with
     metrics.jsonl              the training's metrics, at most 400 lines
-    evaluation/trials.parquet  the trial table of its evaluation, if there is one
+    evaluation/trials.parquet  the trial table of its evaluation, if there is one, without the frames of events
 
 `published/NAME` is one of those that ship with the package.
 """
@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as dump_tensors
 from torch import Tensor
@@ -30,6 +31,7 @@ from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.build import build_agent, usable_device
 from gnomon.learn.checkpoint import newest_checkpoint, unnest
 from gnomon.records.runs import RunFolder
+from gnomon.records.trials import FIXED, read_trials, write_trials
 
 SHIPPED = Path(__file__).parent  # in the package
 PUBLISHED = "published"  # what their names begin with
@@ -114,8 +116,7 @@ def publish_agent(run: Path, out: Path) -> list[str]:
     (part / WEIGHTS).write_bytes(weights)
     (part / NOTE).write_text(json.dumps(note, indent=2) + "\n")
     if (run / TRIALS).exists():
-        (part / TRIALS).parent.mkdir()
-        shutil.copyfile(run / TRIALS, part / TRIALS)
+        write_trials(compact(read_trials(run / TRIALS)), part / TRIALS)
         if (run / TRIALS).stat().st_mtime < (folder.checkpoints / f"{checkpoint.number:06d}").stat().st_mtime:
             remarks.append(f"{run / TRIALS} is older than the weights; evaluate and publish again if training went on")
     else:
@@ -123,6 +124,14 @@ def publish_agent(run: Path, out: Path) -> list[str]:
     shutil.rmtree(out, ignore_errors=True)
     part.rename(out)
     return remarks
+
+
+def compact(trials: pl.DataFrame) -> pl.DataFrame:
+    """A trial table without the frames at which events fell: they take most of the room, and only recordings need them.
+
+    A trial's first and last frame stay.
+    """
+    return trials.drop([name for name in trials.columns if name.endswith("_frame") and name not in FIXED])
 
 
 def metrics_lines(path: Path, rounds: int) -> list[str]:

@@ -19,32 +19,25 @@ NOTE = (
 )
 
 # What makes an agent one of the paper's variants, and what has no effect on the results but for rounding.
-NO_DEPARTURE = ("seed", "controller", "units", "horizon", "task_name", "device", "dedup", "stagger")
+NO_DEPARTURE = ("seed", "controller", "units", "horizon", "task_name", "device")
 
 # Values that the paper prints.
 PRINTED = (
-    "lanes", "actors", "unroll", "batch", "discount", "entropy_cost", "value_cost", "learning_rate",
-    "vision_learning_rate", "adam_betas", "betas", "adam_epsilon", "epsilon",
+    "lanes", "unroll", "batch", "discount", "entropy_cost", "value_cost", "learning_rate", "vision_learning_rate",
+    "betas", "epsilon",
 )  # fmt: skip
 
-# A setting belongs to the first topic of which a word is part of its name.
+# A setting belongs to the first topic of which a word is part of its name. An aid is one setting.
 TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
-        "Reward shaping: in training, the reward falls smoothly with the timing error instead of being right or wrong.",
-        ("grading", "final_grading", "shaping", "repay_discount"),
+        "Reward shaping: in training, the reward falls smoothly with the timing error (frames) instead of being right "
+        "or wrong; it may pay the discount back.",
+        ("reward_shaping",),
     ),
     (
-        "Privileged critic: in training, the critic is told how long ago the trial, Ready and Set were, and when to "
-        "respond. The agent is not.",
-        ("critic_told", "privileged", "asymmetric"),
-    ),
-    (
-        "LSTD critic: the values in V-trace are solved by least squares instead of learned by gradients.",
-        ("critic_memory", "lstd", "critic"),
-    ),
-    (
-        "Value loss: from some success on it no longer trains the controller.",
-        ("value_until",),
+        "LSTD critic: the values in V-trace are solved by least squares instead of learned by gradients. A privileged "
+        "one sees, in training, the times of the trial, which the agent does not.",
+        ("lstd_critic",),
     ),
     (
         "Another gaze: size of a step (engine pixels) and limit (degrees). Agents with and without a memory do not "
@@ -52,41 +45,22 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("gaze_step", "gaze_limit"),
     ),
     ("Another image: size in pixels (height, width) and field of view in degrees.", ("retina", "field_of_view")),
+    ("Chrono initialisation: half of the gated units start with long time constants (frames).", ("chrono",)),
     (
-        "Chrono initialisation: half of the units begin with memories of up to so many frames.",
-        ("memory_span", "chrono"),
+        "Whitened inputs: the controller's input weights start and learn in whitened coordinates "
+        "(data-dependent initialisation).",
+        ("whitened_inputs",),
     ),
-    (
-        "Data-dependent initialisation: input weights begin and learn in whitened coordinates.",
-        ("whiten", "whitening"),
-    ),
-    (
-        "Vision that stops learning: after so many frames it stays as it is, and it learns in some updates only.",
-        ("vision_frames", "vision_every"),
-    ),
-    (
-        "Initial state: an episode begins with the mean state between two trials instead of zeros.",
-        ("settling", "initial_state"),
-    ),
-    ("KL-limited step size: steps shrink when the policy changes too fast.", ("trust", "kl", "kl_limit")),
-    (
-        "Rollback: when success falls to this share of its best, earlier weights are restored.",
-        ("lost", "rollback"),
-    ),
-    (
-        "Schedules: learning rate and entropy cost change with success and time.",
-        (
-            "final_learning_rate", "careful_learning_rate", "final_entropy_cost", "mastery", "polish_frames",
-            "schedule",
-        ),
-    ),
-    (
-        "Other numbers of the optimiser and the loss.",
-        (
-            "learning_rate", "vision_learning_rate", "adam_betas", "betas", "adam_epsilon", "epsilon", "clip_norm",
-            "entropy_cost", "value_cost", "batch", "lanes", "actors", "unroll", "discount", "optimiser", "loss",
-        ),
-    ),
+    ("Initial state: an episode begins with the mean state between two trials instead of zeros.", ("initial_state",)),
+    ("Vision freeze: vision learns for the first frames only.", ("vision_freeze",)),
+    ("Vision learns from the summed gradients of several updates.", ("vision_every",)),
+    ("KL-limited step size: steps shrink when the policy changes too fast.", ("kl_limit",)),
+    ("Annealing by success: learning rates and entropy cost fall with rewarded trials.", ("success_annealing",)),
+    ("Rollback: when success falls to this share of its best, earlier weights are restored.", ("rollback",)),
+    ("Annealing by frames: learning rates or entropy cost fall in the course of a run.",
+     ("anneal_from", "anneal_until", "final_learning_rate", "final_entropy")),
+    ("A hidden layer in the value network.", ("value_units",)),
+    ("Other numbers of the optimiser and the loss.", ("optimiser", "loss", "batch", "lanes", "unroll")),
     ("Length of training, in frames.", ("frames",)),
 )  # fmt: skip
 
