@@ -1,4 +1,4 @@
-"""Who takes part in a study: trained agents (runs, published ones) and scripted subjects, by family.
+"""Who takes part in a study: trained agents (runs, published ones), scripted subjects and people, by family.
 
 A family has the same controller and settings, and differs in the seed only.
 """
@@ -19,6 +19,7 @@ from gnomon.lab.tasks import PAPER, ReadySetGo
 from gnomon.learn.checkpoint import newest_checkpoint, unnest
 from gnomon.presets import preset
 from gnomon.published.agents import NOTE, PUBLISHED, SHIPPED, find_agent, is_published, read_weights
+from gnomon.records.people import is_people, read_people
 from gnomon.records.runs import RunFolder
 from gnomon.subjects.scripted import SUBJECTS
 from gnomon.sweep.experiment import settings_of
@@ -33,8 +34,8 @@ class Participant:
 
     name: str
     asked: str  # what a user types to mean it
-    path: Path | None  # folder of a trained agent; none for a scripted subject
-    config: RunConfig  # a scripted subject's has only its task
+    path: Path | None  # folder of a trained agent; none for a scripted subject or a person
+    config: RunConfig  # a scripted subject's or a person's has only its task
     weights: str  # hash
     metrics: pl.DataFrame | None  # of the training
     frames: int | None  # of training
@@ -44,6 +45,11 @@ class Participant:
     def task(self) -> ReadySetGo:
         assert isinstance(self.config.task, ReadySetGo)
         return self.config.task
+
+    @property
+    def person(self) -> Path | None:
+        """The file of a person's trials, which are there already; none for all others."""
+        return Path(self.asked) if self.path is None and is_people(self.asked) else None
 
     @property
     def controller(self) -> str:
@@ -70,7 +76,7 @@ class Family:
     @property
     def horizon(self) -> int | None:
         """Steps that the learner sees at a time ("10-step RL"), if not the whole unroll."""
-        return setting(self.members[0].settings, "horizon")
+        return setting(self.members[0].settings, "horizon") or None
 
 
 def setting(settings: dict[str, Any], name: str) -> Any:
@@ -79,25 +85,37 @@ def setting(settings: dict[str, Any], name: str) -> Any:
 
 
 def participants(asked: Sequence[str]) -> list[Participant]:
-    """Those that are named: runs' folders, `published/NAME`, scripted subjects. Raises if one cannot take part."""
+    """Those that are named: runs' folders, `published/NAME`, scripted subjects, files of people's trials.
+
+    Raises if one cannot take part.
+    """
     if not asked:
         raise ValueError("no run is named; give at least one, such as runs/NAME, published/NAME or noisy")
     tasks: dict[str, str] = {}
     for each in asked:
-        tasks[each] = PAPER.name if is_scripted(each) else read_config(config_of(each)).task.name
+        if is_people(each):
+            tasks[each] = read_people(Path(each))["task"][0]
+        else:
+            tasks[each] = PAPER.name if is_scripted(each) else read_config(config_of(each)).task.name
     if len(set(tasks.values())) > 1:
         listed = ", ".join(f"{each} {task}" for each, task in tasks.items())
         raise ValueError(f"the runs are of several tasks ({listed}); a report is about one")
     if set(tasks.values()) != {ReadySetGo.name}:
         raise ValueError(f"a report is about {ReadySetGo.name}; the task here is {next(iter(tasks.values()))}")
     names = distinct_names(asked)
-    return [
-        scripted(each) if is_scripted(each) else trained(each, name) for each, name in zip(asked, names, strict=True)
-    ]
+    return [participant(each, name) for each, name in zip(asked, names, strict=True)]
+
+
+def participant(asked: str, name: str) -> Participant:
+    """The one that is asked for, under this name."""
+    if is_people(asked):
+        digest = hashlib.sha256(Path(asked).read_bytes()).hexdigest()
+        return Participant(name, asked, None, RunConfig(task=PAPER), digest, None, None, None)
+    return scripted(asked) if is_scripted(asked) else trained(asked, name)
 
 
 def shipped() -> list[str]:
-    """The agents that come with the package, as one asks for them: the paper's two first, then its variants."""
+    """The agents that ship with the package, as one asks for them: the paper's two first, then its variants."""
     return [f"{PUBLISHED}/{note.parent.name}" for note in sorted(SHIPPED.glob(f"*/{NOTE}"), key=place_of_note)]
 
 
@@ -118,7 +136,7 @@ def config_of(asked: str) -> Path:
     if not folder.path.exists():
         choose = ", ".join(SUBJECTS)
         raise FileNotFoundError(
-            f"there is no run {asked}; name a run's folder, published/NAME, or a subject ({choose})"
+            f"there is no run {asked}; name a run's folder, published/NAME, a subject ({choose}), or a person's .csv"
         )
     folder.require()
     return folder.config
@@ -126,7 +144,7 @@ def config_of(asked: str) -> Path:
 
 def distinct_names(asked: Sequence[str]) -> list[str]:
     """A name for each: the folder's, and its parent's before it where two would have the same."""
-    paths = [Path(each) if is_scripted(each) else find_agent(Path(each)).resolve() for each in asked]
+    paths = [path_of(each) for each in asked]
     twice = [str(path) for path, count in Counter(paths).items() if count > 1]
     if twice:
         raise ValueError(f"{twice[0]} is named twice; name each run once")
@@ -136,6 +154,13 @@ def distinct_names(asked: Sequence[str]) -> list[str]:
     if same:
         raise ValueError(f"two runs would be called {same[0]}; rename one of the folders")
     return names
+
+
+def path_of(asked: str) -> Path:
+    """Where someone is to be found: a scripted subject by its name, a person by the file without its ending."""
+    if is_people(asked):
+        return Path(asked).resolve().with_suffix("")
+    return Path(asked) if is_scripted(asked) else find_agent(Path(asked)).resolve()
 
 
 def scripted(name: str) -> Participant:

@@ -82,6 +82,7 @@ def study_one(each: Participant, stages: Stages, trials: int, seed: int, closely
     """Trials, recordings and results of one participant; returns the results' fingerprint."""
     inputs = [each.weights, each.config.to_json(), trials, seed, code(*MADE_WITH)]
     recorded = closely and each.path is not None
+    probed = closely and each.person is None  # a person's trials are there already
     table, recording = f"trials/{each.name}.parquet", f"recordings/{each.name}.zarr.zip"
     probes, untrained = f"trials/{each.name}-probes.parquet", f"recordings/{each.name}-untrained.zarr.zip"
     folder = stages.folder
@@ -95,7 +96,7 @@ def study_one(each: Participant, stages: Stages, trials: int, seed: int, closely
             ),
         )
     ]
-    if closely:
+    if probed:
         task = with_probes(each.task)
         before.append(
             stages.run(
@@ -118,7 +119,7 @@ def study_one(each: Participant, stages: Stages, trials: int, seed: int, closely
             each.name,
             each.task,
             read_trials(folder / table),
-            read_trials(folder / probes) if closely else None,
+            read_trials(folder / probes) if probed else None,
             read_recording(folder / recording) if recorded else None,
             read_recording(folder / untrained) if recorded else None,
         )

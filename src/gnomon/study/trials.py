@@ -18,10 +18,11 @@ from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn.build import build_agent
 from gnomon.published.agents import load_agent
+from gnomon.records.people import read_people
 from gnomon.records.recordings import read_recording, write_recording
 from gnomon.records.trials import write_trials
 from gnomon.study.participants import Participant
-from gnomon.subjects.evaluation import do_trials, evaluate, share_trials
+from gnomon.subjects.evaluation import do_trials, evaluate, finished, share_trials
 from gnomon.subjects.scripted import SUBJECTS
 
 FEWEST_LANES = 20  # lanes are what bootstraps resample
@@ -51,6 +52,9 @@ def make_trials(
     each: Participant, task: ReadySetGo, trials: int, seed: int, path: Path, recording: Path | None
 ) -> None:
     """Let a participant do the task; writes the trial table, and a recording if it has a path."""
+    if each.person is not None:
+        write_trials(people_trials(each.person), path)
+        return
     if each.path is None:
         write_trials(scripted_trials(each.name, task, trials, seed), path)
         return
@@ -64,6 +68,12 @@ def make_trials(
     write_trials(result.trials, path)
     if recording is not None and result.recording is not None:
         write_recording(result.recording, recording)
+
+
+def people_trials(path: Path) -> pl.DataFrame:
+    """A person's finished trials. Each counts as a lane of its own: with one person, bootstraps resample trials."""
+    table = finished(read_people(path))
+    return table.with_columns(pl.int_range(pl.len(), dtype=pl.Int32).alias("lane"))
 
 
 @torch.no_grad()
