@@ -70,8 +70,8 @@ class ReadySetGo(Task):
     hold_frames: int = 10
     """Frames in a row off the cross that such a trial forgives."""
     jump_frames: int = 0
-    """In such a trial, from Set on: frames in which the gaze must be in Go after it has left the cross, in one go; if it
-    takes longer or comes back, the trial is aborted. 0: after Set the gaze is free."""
+    """In such a trial, after Set: frames within which the gaze must be in Go once it has left the cross; if it takes
+    longer or comes back, the trial is aborted. 0: after Set the gaze is free."""
     ready_colour: Colour = (255, 10, 10)
     """Colour of Ready, the left square."""
     set_colour: Colour = (255, 255, 10)
@@ -198,7 +198,7 @@ class ReadySetGo(Task):
         return torch.where(fired[-1], Outcome.TIMEOUT, outcome)
 
     def _broken(self, trials: "Trials", looking: Gaze) -> Tensor:
-        """Lanes that must hold fixation until Set and have been off the cross too long, or have not gone straight to Go."""
+        """Lanes that must hold fixation and have been off the cross too long, or after Set have not jumped to Go."""
         required, on_cross = trials.condition("fixation_hold").bool() & trials.running, looking.inside(CROSS_CENTRE)
         broken = (trials.production < 0) & ~on_cross & (trials.away > self.hold_frames)
         if self.jump_frames:
