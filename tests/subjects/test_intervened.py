@@ -98,7 +98,7 @@ def test_noise_on_the_state_is_scaled_by_each_units_spread() -> None:
 
 
 def test_lesions_need_to_know_the_mean() -> None:
-    with pytest.raises(ValueError, match="lesion on the state needs the units' mean and s.d.; give moments"):
+    with pytest.raises(ValueError, match=r"lesion on the state needs the units' mean and s\.d\.; give moments"):
         live(Intervention(what="state", how="lesion"))
 
 
