@@ -25,8 +25,10 @@ def draw_donor_shares(axes: Axes, found: Sequence[ClockFindings]) -> None:
     The paper: it concludes from activity and gaze that the recurrent agent counts inside and the feedforward agent uses
     the world as its clock; it does not intervene.
     """
-    axes.axvspan(YES, 1.3, color=SHADE, zorder=0)
-    axes.axvspan(-0.3, NO, color=SHADE, zorder=0)
+    ends = [end for each in found for swap in each.clock.swaps for end in swap.share.interval if np.isfinite(end)]
+    left, right = min([-0.2, *ends]) - 0.02, max([1.2, *ends]) + 0.02
+    axes.axvspan(YES, right, color=SHADE, zorder=0)
+    axes.axvspan(left, NO, color=SHADE, zorder=0)
     for row, each in enumerate(found):
         for what, side in (("gaze", -ROW), ("state", ROW)):
             swap = each.clock.swap(what)
@@ -38,7 +40,7 @@ def draw_donor_shares(axes: Axes, found: Sequence[ClockFindings]) -> None:
                 axes.text(0.5, row, "no memory to swap", color=FAINT, ha="center", va="center", fontsize=8.5)
     axes.set_yticks(range(len(found)), [each.name.replace("_", " ") for each in found])
     axes.set_ylim(len(found) - 0.5, -0.5)
-    axes.set_xlim(-0.2, 1.2)
+    axes.set_xlim(left, right)
     axes.set_xticks(
         [0, 0.5, 1],
         ["0\nfollows its own interval:\nnot the clock", "0.5", "1\nfollows the other trial's:\nthis is the clock"],
