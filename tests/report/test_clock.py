@@ -3,16 +3,22 @@
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from made_up_clock import design
 
 from gnomon.analysis.bootstrap import Estimate
 from gnomon.analysis.clock import Swap, clock
+from gnomon.analysis.clock_dynamics import Scaling
 from gnomon.analysis.results import from_json, to_json
 from gnomon.report.figures.clock import CURVES, draw_donor_shares
 from gnomon.report.figures.style import panels, styled
-from gnomon.report.sections.clock import place_in_words, share_in_words, tables, write_figures
+from gnomon.report.gallery import Gallery
+from gnomon.report.sections.clock import place_in_words, section, share_in_words, tables, write_figures
+from gnomon.report.statements.all import STATEMENTS
 from gnomon.study.clock import ClockFindings, clock_name, clock_path, read_clock
+from gnomon.study.files import Facts, Family, Member, Study
+from gnomon.study.stages import Stages
 
 
 def swap(what: str, share: float) -> Swap:
@@ -83,3 +89,52 @@ def test_an_agent_that_is_not_there_is_named_with_what_would_be_right() -> None:
     assert clock_name("published/lstm-0") == "lstm-0"
     with pytest.raises(FileNotFoundError, match=r"no agent nowhere; .* a scripted clock \(counter, path, mixture\)"):
         clock_name("nowhere")
+
+
+def study(folder: Path, found: list[ClockFindings], *, recurrent: tuple[float, float], feedforward: float) -> Study:
+    """Three seeds of each agent, with these donor shares (gaze and memory; gaze), a little different in each."""
+    families = []
+    for each, shares in zip(found, (recurrent, (feedforward,)), strict=True):
+        kinds = ("gaze", "state")[: len(shares)]
+        members = tuple(Member(f"{each.controller}-{seed}", seed, 1, 1.0, "") for seed in range(3))
+        for seed, member in enumerate(members):
+            swaps = tuple(swap(what, share + 0.01 * seed) for what, share in zip(kinds, shares, strict=True))
+            speed = Scaling("cell", 9, np.array([40]), np.ones(1), np.ones((1, 2)), Estimate(shares[0], (0.0, 0.1)))
+            one = replace(each, name=member.name, clock=replace(each.clock, swaps=swaps), scaling=speed)
+            path = folder / clock_path(member.name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(to_json(one))
+        name = each.controller
+        families.append(Family(name, name, True, each.memory, 128, None, True, members, (), None))
+    facts = Facts("ready_set_go", (10, 100), 8.0, 200, 0, tuple(families), None, ())
+    return Study(folder, facts, {}, {}, None)
+
+
+CLAIMS = {
+    each.id: each for each in STATEMENTS if each.id in ("recurrent-clock", "recurrent-one-speed", "feedforward-clock")
+}
+
+
+def test_the_claims_are_judged_by_the_swaps_of_every_seed(found: list[ClockFindings], tmp_path: Path) -> None:
+    assert len(CLAIMS) == 3
+    like = study(tmp_path / "like", found, recurrent=(0.01, 0.97), feedforward=0.95)
+    unlike = study(tmp_path / "unlike", found, recurrent=(0.9, 0.1), feedforward=0.2)
+    empty = replace(like, folder=tmp_path / "nothing")
+    for name, claim in CLAIMS.items():
+        assert claim.judge(like).verdict == "reproduced", name
+        assert claim.judge(unlike).verdict == "contradicted", name
+        assert claim.judge(empty).verdict == "not decided", name
+
+
+def test_the_section_shows_every_agent_or_says_that_nothing_was_done(
+    found: list[ClockFindings], tmp_path: Path
+) -> None:
+    whole = study(tmp_path, found, recurrent=(0.01, 0.97), feedforward=0.95)
+    made = section(whole, Gallery(Stages(tmp_path)))
+    assert [len(figure.images) for figure in made.figures] == [1] * (1 + len(CURVES))
+    assert len(made.tables[0].rows) == 6
+    assert any("The clock is in the head." in text for text in made.text)
+    assert any("no memory that could be swapped. The clock is on the screen." in text for text in made.text)
+    nothing = section(replace(whole, folder=tmp_path / "nothing"), Gallery(Stages(tmp_path)))
+    assert not nothing.figures
+    assert "was not run" in nothing.text[0]

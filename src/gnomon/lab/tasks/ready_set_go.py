@@ -70,8 +70,7 @@ class ReadySetGo(Task):
     hold_frames: int = 10
     """Frames in a row off the cross that such a trial forgives."""
     jump_frames: int = 0
-    """In such a trial, after Set: frames within which the gaze must be in Go once it has left the cross; if it takes
-    longer or comes back, the trial is aborted. 0: after Set the gaze is free."""
+    """Frames within which such a trial's gaze, if it leaves the cross after Set, must enter Go; 0: it is free then."""
     ready_colour: Colour = (255, 10, 10)
     """Colour of Ready, the left square."""
     set_colour: Colour = (255, 255, 10)
