@@ -19,7 +19,7 @@ from gnomon.lab.tasks import PAPER, ReadySetGo
 from gnomon.published.agents import find_agent, load_agent
 from gnomon.records.runs import write_text
 from gnomon.records.trials import write_trials
-from gnomon.subjects.clock_battery import agent_subject, run_battery, scripted_clock
+from gnomon.study.clock_battery import agent_subject, run_battery, scripted_clock
 from gnomon.subjects.clocks import CLOCKS
 from gnomon.subjects.evaluation import Report
 

@@ -6,7 +6,7 @@ from gnomon.analysis.clock import Clock, clock
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import Bisection, ReadySetGo
-from gnomon.subjects.clock_battery import run_battery, scripted_clock, standard_arms
+from gnomon.study.clock_battery import run_battery, scripted_clock, standard_arms
 from gnomon.subjects.clocks import ClockSubject
 from gnomon.subjects.intervened import Arm, intervene
 from gnomon.subjects.intervention import Intervention
