@@ -149,7 +149,13 @@ def study_one(each: Participant, stages: Stages, trials: int, seed: int, closely
 
 def study_interventions(each: Participant, stages: Stages, seed: int) -> None:
     """Where is the clock? An agent that hardly answers is passed over."""
-    inputs = [each.weights, each.config.to_json(), FRAMES, seed, code(*MADE_WITH, "analysis", "study/clock.py")]
+    inputs = [
+        each.weights,
+        each.config.to_json(),
+        FRAMES,
+        seed,
+        code(*MADE_WITH, "analysis", "study/clock.py", "study/clock_battery.py"),
+    ]
     outputs = [table_path(each.name), clock_path(each.name)]
     try:
         stages.run(
