@@ -24,7 +24,8 @@ DESCRIPTION = "How does a learning agent keep time? An open laboratory for inter
 # A command `show` is the module `gnomon.commands.show`: a dataclass `Show` of its options, and the function
 # `show` that takes them. It is imported when the command is asked for, or to print the help.
 COMMANDS = (
-    "tasks", "show", "train", "sweep", "evaluate", "report", "reproduce", "publish", "results", "runs", "play", "demo",
+    "tasks", "show", "train", "sweep", "evaluate", "clock", "report", "reproduce", "publish", "results", "runs", "play",
+    "demo",
 )  # fmt: skip
 
 USAGE_ERROR, STOPPED = 2, 130  # exit codes

@@ -45,6 +45,7 @@ tasks = st.one_of(
         reward_probes=st.booleans(),
         hold_probability=st.sampled_from([0.0, 0.5]),
         hold_frames=st.integers(0, 4),
+        jump_frames=st.sampled_from([0, 3]),
         foreperiods=st.just((0, 5)),
         flash=st.integers(1, 4),
         base_tolerance=st.sampled_from([2.0, 8.0]),

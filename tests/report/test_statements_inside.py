@@ -111,7 +111,7 @@ def gaze_study(*, near: float, half: float, alike: float, branching: float, slop
 
 
 def test_verdicts_on_the_gaze() -> None:
-    names = [name for name in BY_ID if BY_ID[name].where.startswith("3.4")]
+    names = [name for name in BY_ID if BY_ID[name].where.startswith("3.4, Fig.")]
     assert len(names) == 5
     like_the_paper = gaze_study(near=0.9, half=0.5, alike=0.8, branching=1.0, slope=0.1)
     unlike = gaze_study(near=0.1, half=0.9, alike=0.1, branching=-1.0, slope=-0.1)

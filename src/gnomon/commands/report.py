@@ -30,11 +30,14 @@ class Report:
     """Seed of everything random in the evaluations."""
     live: Path | None = None
     """A further run of which only the learning curve is shown."""
+    clock: bool = False
+    """Also intervene in gaze and memory, to see where the clock is; see gnomon clock. Half a minute for each agent."""
 
 
 def report(options: Report) -> None:
     words = ["gnomon", "report", *options.runs, *shared_words(options.out, options.trials, options.seed, options.live)]
-    write(options.runs, options.out, options.trials, options.seed, options.live, [shlex.join(words)])
+    words += ["--clock"] * options.clock
+    write(options.runs, options.out, options.trials, options.seed, options.live, [shlex.join(words)], options.clock)
 
 
 def shared_words(out: Path, trials: int, seed: int, live: Path | None) -> list[str]:
@@ -43,7 +46,9 @@ def shared_words(out: Path, trials: int, seed: int, live: Path | None) -> list[s
     return words if live is None else [*words, "--live", str(live)]
 
 
-def write(runs: tuple[str, ...], out: Path, trials: int, seed: int, live: Path | None, commands: list[str]) -> None:
+def write(
+    runs: tuple[str, ...], out: Path, trials: int, seed: int, live: Path | None, commands: list[str], clock: bool
+) -> None:
     """Run the study and write its page, telling of every stage and at last of the page's place.
 
     Everything is checked before anything is written.
@@ -67,7 +72,7 @@ def write(runs: tuple[str, ...], out: Path, trials: int, seed: int, live: Path |
     keep_freed_memory()
     console = Console(highlight=False, soft_wrap=True)
     say = stopwatch(console.print)
-    run_study(everyone, Stages(out, say), trials=trials, seed=seed, live=watched)
+    run_study(everyone, Stages(out, say), trials=trials, seed=seed, live=watched, clock=clock)
     page = write_report(out, commands=commands, report=say)
     console.print(f"the page      {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser", markup=False)
 

@@ -50,4 +50,4 @@ def reproduce(options: Reproduce) -> None:
                 "no agents are published with this version; train them with --train, "
                 "or name your own: gnomon report RUN..."
             )
-    write(runs, options.out, options.trials, options.seed, options.live, [shlex.join(words)])
+    write(runs, options.out, options.trials, options.seed, options.live, [shlex.join(words)], clock=True)

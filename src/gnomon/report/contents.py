@@ -8,6 +8,7 @@ from gnomon.report.gallery import Gallery
 from gnomon.report.page import Page, Section, write_page
 from gnomon.report.sections import (
     claims,
+    clock,
     disclosure,
     gaze,
     generalisation,
@@ -29,6 +30,7 @@ PAPER_TITLE = "Interval timing in deep reinforcement learning agents"
 # The page's order; it numbers its sections itself. A new section is a file in `sections` and a line here.
 SECTIONS: tuple[Callable[[Study, Gallery], Section], ...] = (
     claims.section,
+    clock.section,
     disclosure.section,
     learning.section,
     production.section,

@@ -1,6 +1,7 @@
 """Run a study: let everyone do the task, analyse it, and write the files that `gnomon.study.files` lists."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from gnomon.agent.controllers import CONTROLLERS
@@ -8,6 +9,7 @@ from gnomon.analysis.results import to_json
 from gnomon.records.recordings import read_recording
 from gnomon.records.runs import versions, write_text
 from gnomon.records.trials import read_trials
+from gnomon.study.clock import FRAMES, clock_path, study_clock, table_path
 from gnomon.study.files import (
     FACTS,
     LIVE,
@@ -32,12 +34,24 @@ MADE_WITH = ("lab", "agent", "records", "subjects", "study/trials.py")
 
 
 def run_study(
-    everyone: Sequence[Participant], stages: Stages, *, trials: int, seed: int, live: Participant | None = None
+    everyone: Sequence[Participant],
+    stages: Stages,
+    *,
+    trials: int,
+    seed: int,
+    live: Participant | None = None,
+    clock: bool = False,
 ) -> Study:
-    """Evaluate and analyse everyone, and read what was written; what is done already is not done again."""
+    """Evaluate and analyse everyone, and read what was written; what is done already is not done again.
+
+    clock: whether to intervene, too, in the agents that are looked at closely.
+    """
     groups = families(everyone)
     close = compared(groups)
     written = [study_family(group, stages, trials, seed, group in close) for group in groups]
+    if clock:
+        for each in (member for group in close for member in group.members if member.path is not None):
+            study_interventions(each, stages, seed)
     watched = None if live is None else study_live(live, stages)
     task = everyone[0].task
     facts = Facts(
@@ -132,6 +146,31 @@ def study_one(each: Participant, stages: Stages, trials: int, seed: int, closely
         [results_path(each.name)],
         analyse,
     )
+
+
+def study_interventions(each: Participant, stages: Stages, seed: int) -> None:
+    """Where is the clock? An agent that hardly answers is passed over."""
+    inputs = [
+        each.weights,
+        each.config.to_json(),
+        FRAMES,
+        seed,
+        code(*MADE_WITH, "analysis", "study/clock.py", "study/clock_battery.py"),
+    ]
+    outputs = [table_path(each.name), clock_path(each.name)]
+    try:
+        stages.run(
+            f"interventions on {each.name}",
+            inputs,
+            outputs,
+            partial(study_clock_into, each, seed),
+        )
+    except ValueError as reason:
+        stages.report(f"no interventions on {each.name}: {reason}")
+
+
+def study_clock_into(each: Participant, seed: int, part: Path) -> None:
+    study_clock(str(each.path), part, name=each.name, seed=seed)
 
 
 def study_live(each: Participant, stages: Stages) -> Live:

@@ -327,8 +327,3 @@ def moved_gaze(lattice: GazeLattice, gaze: Tensor, right: Tensor, up: Tensor) ->
     column, row = gaze % lattice.side + right, gaze // lattice.side + up
     fits = (column >= 0) & (column < lattice.side) & (row >= 0) & (row < lattice.side)
     return torch.where(fits, row * lattice.side + column, gaze), fits
-
-
-def lanes_of(arms: Sequence[Arm]) -> int:
-    """How many lanes a laboratory needs for these arms."""
-    return sum(arm.lanes for arm in arms)

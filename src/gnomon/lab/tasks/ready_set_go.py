@@ -69,6 +69,8 @@ class ReadySetGo(Task):
     """Share of trials in which the gaze must stay on the cross until Set."""
     hold_frames: int = 10
     """Frames in a row off the cross that such a trial forgives."""
+    jump_frames: int = 0
+    """Frames within which such a trial's gaze, if it leaves the cross after Set, must enter Go; 0: it is free then."""
     ready_colour: Colour = (255, 10, 10)
     """Colour of Ready, the left square."""
     set_colour: Colour = (255, 255, 10)
@@ -95,7 +97,7 @@ class ReadySetGo(Task):
         if not self.foreperiods or any(not isinstance(frames, int) or frames < 0 for frames in self.foreperiods):
             raise ValueError(f"foreperiods is {self.foreperiods}; give at least one, in whole frames, none below 0")
         at_least(self, 1, "flash", "rewards_to_promote")
-        at_least(self, 0, "hold_frames")
+        at_least(self, 0, "hold_frames", "jump_frames")
         check_factors("tolerance_factors", self.tolerance_factors)
         for interval in (*self.intervals, *self.probe_intervals):
             if not 0 < self.base_tolerance + self.tolerance_scaling * interval < math.inf:
@@ -199,9 +201,14 @@ class ReadySetGo(Task):
         return torch.where(fired[-1], Outcome.TIMEOUT, outcome)
 
     def _broken(self, trials: "Trials", looking: Gaze) -> Tensor:
-        """Lanes that must hold fixation until Set and have been off the cross too long."""
-        required = trials.condition("fixation_hold").bool() & trials.running & (trials.production < 0)
-        return required & ~looking.inside(CROSS_CENTRE) & (trials.away > self.hold_frames)
+        """Lanes that must hold fixation and have been off the cross too long, or after Set have not jumped to Go."""
+        required, on_cross = trials.condition("fixation_hold").bool() & trials.running, looking.inside(CROSS_CENTRE)
+        broken = (trials.production < 0) & ~on_cross & (trials.away > self.hold_frames)
+        if self.jump_frames:
+            late = ~on_cross & (trials.away >= self.jump_frames)
+            back = on_cross & (trials.away > 1)  # it was off the cross on the frame before
+            broken |= (trials.production > 0) & (late | back)
+        return required & broken
 
     def moments(self, trials: "Trials") -> Tensor:
         ready, set_ = trials.event("ready"), trials.event("set")
@@ -218,7 +225,8 @@ class ReadySetGo(Task):
     def plan(self, trials: "Trials", production: Tensor, says_long: Tensor) -> Plan:
         """Enter Go that long after Set; where fixation must be held, rest on the cross until then."""
         set_, held = trials.event("set"), trials.condition("fixation_hold").bool()
-        return Plan(GO, arrive=set_ + production, depart=torch.where(held, set_ - self.hold_frames, 0))
+        early = 0 if self.jump_frames else self.hold_frames
+        return Plan(GO, arrive=set_ + production, depart=torch.where(held, set_ - early, 0))
 
 
 PAPER = ReadySetGo()

@@ -1,13 +1,15 @@
 """Every statement of the paper's results, in the paper's order; and those that nothing here can test."""
 
-from gnomon.report.statements import gaze, performance, psychophysics, units, variants
+from gnomon.report.statements import clock, gaze, performance, psychophysics, units, variants
 from gnomon.report.statements.statement import Statement, Untested
 
 STATEMENTS: tuple[Statement, ...] = (
     *performance.STATEMENTS,
     *psychophysics.STATEMENTS,
     *units.STATEMENTS,
+    *clock.RECURRENT,
     *gaze.STATEMENTS,
+    *clock.FEEDFORWARD,
     *variants.STATEMENTS,
 )
 
@@ -20,9 +22,5 @@ UNTESTED = (
     ),
     Untested("3.2", "The feedforward agent behaves like humans and other primates.", NO_ANIMALS),
     Untested("3.3", "The recurrent agent's averages resemble activity in the parietal cortex of monkeys.", NO_ANIMALS),
-    Untested(
-        "3.4", "The feedforward agent uses its environment as a clock (\"autostigmergy\").",
-        "That the gaze carries time is tested above. That the answer depends on it takes an intervention.",
-    ),
     Untested("3.4", "The strategy resembles stereotyped movements of rats that time an interval.", NO_ANIMALS),
 )  # fmt: skip
