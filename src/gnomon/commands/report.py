@@ -46,22 +46,22 @@ def shared_words(out: Path, trials: int, seed: int, live: Path | None) -> list[s
 def write(runs: tuple[str, ...], out: Path, trials: int, seed: int, live: Path | None, commands: list[str]) -> None:
     """Write the page, telling of every stage and at last of the page's place."""
     import torch
-    from rich.console import Console
 
+    from gnomon.commands.printing import console as make_console
     from gnomon.learn.malloc import keep_freed_memory
     from gnomon.report.contents import write_report
 
     torch.set_num_threads(1)  # the steps are small, and one thread gives the same numbers whatever the machine
     keep_freed_memory()
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console()
     watched = None if live is None else str(live)
     page = write_report(
         runs, out, trials=trials, seed=seed, commands=commands, live=watched, report=stopwatch(console.print)
     )
-    console.print(f"the page      {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser", markup=False)
+    console.print(f"the page      {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
 def stopwatch(say: Callable[..., None]) -> Callable[[str], None]:
     """Says each line with the time since the first."""
     start = time.monotonic()
-    return lambda line: say(f"{time.monotonic() - start:6.0f} s  {line}", markup=False)
+    return lambda line: say(f"{time.monotonic() - start:6.0f} s  {line}")

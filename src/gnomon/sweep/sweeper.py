@@ -236,7 +236,7 @@ def work(path: Path, threads: int) -> None:
     Thread(target=stop_with_the_sweep, daemon=True).start()
     trainer, complaints = resume(path)
     for complaint in complaints:
-        print(f"{complaint}; going on from the checkpoint before it")
+        print(f"damaged: {complaint}")
     print(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  process {os.getpid()}, from {trainer.frames:,} frames")
     reason = trainer.run(Limits(), ProgressNote(trainer))
     print(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {reason}, at {trainer.frames:,} frames")
