@@ -36,5 +36,5 @@ def check_intervals(name: str, intervals: tuple[int, ...], length: int | None = 
 
 
 def check_factors(name: str, factors: tuple[float, ...]) -> None:
-    if not factors or any(factor <= 0 for factor in factors):
+    if not factors or any(not 0 < factor < LARGEST for factor in factors):
         raise ValueError(f"{name} is {factors}; give at least one tolerance factor, all above 0")
