@@ -85,7 +85,7 @@ def shipped() -> list[str]:
 def place_of_note(note: Path) -> tuple[bool, int, int, int, str]:
     """Where a shipped agent belongs in a list."""
     config = read_config(note.with_name("config.json"))
-    agent, horizon = config.agent, config.learning.horizon or 0
+    agent, horizon = config.agent, config.learning.loss.horizon
     usual = agent.units == UNITS and not horizon
     return (not usual, CONTROLLERS.index(agent.controller), horizon, agent.units, note.parent.name)
 
