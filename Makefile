@@ -5,7 +5,9 @@ STAMP := .venv/.installed
 CLUSTER := .venv/.cluster
 DEMO := out/demo
 
-.PHONY: setup demo test lint types benchmark clean
+CHAOS ?= 100  # times as many cases as in `make test`; about half an hour
+
+.PHONY: setup demo test chaos lint types benchmark clean
 
 setup: $(STAMP)
 
@@ -30,6 +32,10 @@ $(CLUSTER): $(STAMP)
 
 test: setup $(CLUSTER) lint types
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Malformed command lines, damaged files and kills by the thousand: see docs/reliability.md.
+chaos: setup
+	GNOMON_CHAOS=$(strip $(CHAOS)) $(BIN)/python -m pytest tests/chaos -s --durations=0
 
 lint: setup
 	$(BIN)/ruff check .

@@ -44,9 +44,8 @@ def test_a_failed_write_names_the_path_and_leaves_the_old_file(tmp_path: Path, m
     with pytest.raises(CannotWrite, match=r"^cannot write .*a\.json \(no space left on device\)$") as error:
         write_text(path, "new")
     assert error.value.errno == errno.ENOSPC
-    with pytest.raises(CannotWrite), whole(tmp_path / "folder") as part:
-        part.mkdir()
-        writing.write_synced(part / "inner", b"x")
+    with pytest.raises(CannotWrite):
+        fill_folder(tmp_path / "folder")
     with pytest.raises(CannotWrite):
         append_whole(path, b"more")
     with pytest.raises(CannotWrite):
@@ -54,10 +53,21 @@ def test_a_failed_write_names_the_path_and_leaves_the_old_file(tmp_path: Path, m
     assert {file.name: file.read_text() for file in tmp_path.iterdir()} == {"a.json": "old"}
 
 
-def test_an_interrupt_while_writing_leaves_nothing(tmp_path: Path) -> None:
-    with pytest.raises(KeyboardInterrupt), whole(tmp_path / "a") as part:
+def fill_folder(path: Path) -> None:
+    with whole(path) as part:
+        part.mkdir()
+        writing.write_synced(part / "inner", b"x")
+
+
+def interrupted(path: Path) -> None:
+    with whole(path) as part:
         part.write_text("half")
         raise KeyboardInterrupt
+
+
+def test_an_interrupt_while_writing_leaves_nothing(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        interrupted(tmp_path / "a")
     assert list(tmp_path.iterdir()) == []
 
 
