@@ -54,8 +54,6 @@ def fits(kind: Any, value: Any) -> bool:
         if kinds[-1] is Ellipsis:
             kinds = kinds[:1] * len(value)
         return len(kinds) == len(value) and all(map(fits, kinds, value))
-    if kind is Any:
-        return True
     if kind is int and type(value) is int:
         return -(2**63) <= value < 2**63
     return type(value) in ((int, float) if kind is float else (kind,))
@@ -69,7 +67,13 @@ def in_words(kind: Any) -> str:
         kinds = typing.get_args(kind)
         count = "" if kinds[-1] is Ellipsis else f"{len(kinds)}, "
         return f"a list ({count}each {in_words(kinds[0])})"
-    return {int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes"}[kind]
+    return {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        str: "a text in quotes",
+        dict: "an object",
+    }[kind]
 
 
 # JSON from files, which may be damaged or another program's.

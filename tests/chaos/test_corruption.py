@@ -5,12 +5,16 @@ import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import small_run
+import torch
 from chaos_cases import COUNTS, MORE, assert_answered, assert_nothing_lost, contents, typed
+from safetensors.torch import save
 from small_run import FRAMES_PER_ROUND
 
+from gnomon.learn.checkpoint import DamagedCheckpoint, checksum, read_checkpoint
 from gnomon.learn.loop import Limits, resume, start
 from gnomon.published.agents import publish_agent
 
@@ -102,6 +106,29 @@ def assert_survived(folder: Path, name: str, changed: bool) -> None:
     if not name.startswith(("config.json", "lock")):
         assert code == 0, f"{name} is damaged, and the run does not go on: {err}"
     shutil.rmtree(f"{run}-out", ignore_errors=True)
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"number": 1, "counters": [], "notes": {}, "sha256": "x"},
+        {"number": "1", "counters": {}, "sha256": "x"},
+        {"number": 1, "counters": {}, "sha256": None},
+        {"number": 10**30, "counters": {}, "sha256": "x"},
+        {"number": 1, "counters": {"rounds": "x"}, "notes": {}},
+        {"number": 1, "counters": {"rounds": 1}, "notes": {"parts": {"1": 3}}},
+        {"number": 1, "counters": {"rounds": 1}, "notes": {"parts": {"one": {"rows": 1, "sha256": ""}}}},
+        {"number": 1, "counters": {"rounds": 1}, "notes": {"config": {}}},
+    ],
+)
+def test_a_checkpoint_of_another_shape_is_damaged_whatever_its_checksum(
+    tmp_path: Path, written: dict[str, Any]
+) -> None:
+    data = save({"x": torch.zeros(1)})
+    (tmp_path / "state.safetensors").write_bytes(data)
+    (tmp_path / "state.json").write_text(json.dumps({"sha256": checksum(data, *written.values()), **written}))
+    with pytest.raises(DamagedCheckpoint):
+        read_checkpoint(tmp_path)
 
 
 # Records without a checkpoint.
