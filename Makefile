@@ -5,7 +5,9 @@ STAMP := .venv/.installed
 CLUSTER := .venv/.cluster
 DEMO := out/demo
 
-.PHONY: setup demo test lint types benchmark clean
+CHAOS ?= 25
+
+.PHONY: setup demo test chaos lint types benchmark clean
 
 setup: $(STAMP)
 
@@ -30,6 +32,10 @@ $(CLUSTER): $(STAMP)
 
 test: setup $(CLUSTER) lint types
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+# Malformed command lines, damaged files and kills, CHAOS times as many as in `make test`: see docs/reliability.md.
+chaos: setup
+	GNOMON_CHAOS=$(CHAOS) $(BIN)/python -m pytest tests/chaos
 
 lint: setup
 	$(BIN)/ruff check .

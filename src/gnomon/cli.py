@@ -24,11 +24,12 @@ DESCRIPTION = "How does a learning agent keep time? An open laboratory for inter
 # A command `show` is the module `gnomon.commands.show`: a dataclass `Show` of its options, and the function
 # `show` that takes them. It is imported when the command is asked for, or to print the help.
 COMMANDS = (
-    "tasks", "show", "train", "sweep", "evaluate", "clock", "report", "reproduce", "publish", "results", "runs", "play",
-    "demo",
+    "tasks", "show", "train", "sweep", "evaluate", "clock", "report", "reproduce", "publish", "check", "results",
+    "runs", "play", "demo",
 )  # fmt: skip
 
 USAGE_ERROR, STOPPED = 2, 130  # exit codes
+LONGEST_REASON = 200  # characters of what PyTorch says about memory
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -51,6 +52,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:
         print("gnomon: " + " ".join(str(error).split()), file=sys.stderr)
+        return USAGE_ERROR
+    except (MemoryError, RuntimeError) as error:
+        if not re.search("memory|overflow", str(error) or "memory", re.IGNORECASE):
+            raise
+        reason = " ".join(str(error).split())[:LONGEST_REASON]
+        print(f"gnomon: these settings need more memory than there is ({reason})", file=sys.stderr)
         return USAGE_ERROR
     except KeyboardInterrupt:
         print("gnomon: stopped", file=sys.stderr)

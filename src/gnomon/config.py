@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.agent.agent import AgentConfig
-from gnomon.declared import build
+from gnomon.declared import build, parse_json
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import TASKS, ReadySetGo, Task
 from gnomon.learn.aids import Aids
 
+WHOLE = 2**63 - 1  # the largest whole number that files and tensors hold
+MANY = 2**20  # lanes, frames of a trajectory, trajectories of a batch: more would not fit into any memory
 FORMAT = 2  # of config.json; `gnomon.config_v1` reads the first, which had no number
 
 
@@ -105,17 +107,21 @@ class LearningConfig:
     """Where to compute: cpu, cuda, cuda:1, ..."""
 
     def __post_init__(self) -> None:
-        require(self, "lanes", "unroll", "batch", at_least=1)
+        require(self, "lanes", "unroll", "batch", at_least=1, at_most=MANY)
 
 
-def require(config: Any, *names: str, at_least: float | None = None, above: float | None = None) -> None:
-    """Raise unless these settings are finite numbers of at least, or above, a bound."""
+def require(
+    config: Any, *names: str, at_least: float | None = None, above: float | None = None, at_most: float = WHOLE
+) -> None:
+    """Raise unless these settings are finite numbers of at least, or above, a bound, and within a limit."""
     for name in names:
         value = getattr(config, name)
         bound = at_least if at_least is not None else above
         assert bound is not None
         if not (value < math.inf and (value >= bound if above is None else value > bound)):
             raise ValueError(f"{name} is {value}; it must be {'at least' if above is None else 'above'} {bound:g}")
+        if value > at_most:
+            raise ValueError(f"{name} is {value}; it must be at most {at_most:,}")
 
 
 @dataclass(frozen=True)
@@ -130,8 +136,7 @@ class RunConfig:
     """Of everything random in the run."""
 
     def __post_init__(self) -> None:
-        if self.seed < 0:
-            raise ValueError(f"seed is {self.seed}; it must be a whole number of at least 0")
+        require(self, "seed", at_least=0)
 
     def to_json(self) -> str:
         config = dataclasses.asdict(self)
@@ -141,7 +146,7 @@ class RunConfig:
     @classmethod
     def from_json(cls, text: str) -> "RunConfig":
         """Read a saved config; settings it does not name keep their defaults. ValueError if it is not one."""
-        config = json.loads(text)
+        config = parse_json(text)
         if not isinstance(config, dict):
             raise ValueError("a config is a JSON object")
         number = config.pop("format", 1)
@@ -162,9 +167,20 @@ class RunConfig:
         return dataclasses.replace(build(cls, parts), task=build(TASKS[name], own))
 
 
+def flat_settings(config: RunConfig) -> dict[str, Any]:
+    """Every setting by its path, "learning.optimiser.epsilon", as in config.json."""
+
+    def flat(part: dict[str, Any], prefix: str) -> dict[str, Any]:
+        nested = {name: value for name, value in part.items() if isinstance(value, dict)}
+        own = {prefix + name: value for name, value in part.items() if name not in nested}
+        return own | {key: v for name, inner in nested.items() for key, v in flat(inner, f"{prefix}{name}.").items()}
+
+    return flat(json.loads(config.to_json()), "")
+
+
 def read_config(path: Path) -> RunConfig:
     """The config in this file; an error names the file."""
     try:
         return RunConfig.from_json(path.read_text())
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         raise ValueError(f"{path}: {error}") from None

@@ -1,9 +1,13 @@
 """Plain values from JSON or TOML into dataclasses with declared types; what does not fit is named in one line."""
 
 import dataclasses
+import json
 import types
 import typing
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
+
+Object = TypeVar("Object")
 
 
 def build(kind: type, settings: Any) -> Any:
@@ -69,4 +73,44 @@ def in_words(kind: Any) -> str:
         kinds = typing.get_args(kind)
         count = "" if kinds[-1] is Ellipsis else f"{len(kinds)}, "
         return f"a list ({count}each {in_words(kinds[0])})"
-    return {int: "a whole number", float: "a number", bool: "true or false", str: "a text in quotes"}[kind]
+    return {
+        int: "a whole number",
+        float: "a number",
+        bool: "true or false",
+        str: "a text in quotes",
+        dict: "an object",
+    }[kind]
+
+
+# JSON from files, which may be damaged or another program's.
+
+
+def parse_json(text: str | bytes) -> Any:
+    """The value that a JSON text holds; ValueError, in one line, if it is none."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def read_object(path: Path, kind: type[Object]) -> Object:
+    """The JSON object in a file, with the entries that a TypedDict declares and no others.
+
+    ValueError, which names the file, if it is damaged or an entry is not of its declared type.
+    """
+    try:
+        return as_object(parse_json(path.read_bytes()), kind)
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
+
+
+def as_object(value: Any, kind: type[Object]) -> Object:
+    """A JSON object's entries that a TypedDict declares; ValueError if one is missing or of another type."""
+    if not isinstance(value, dict):
+        raise ValueError("it is not a JSON object")
+    kinds = typing.get_type_hints(kind)
+    missing = sorted(getattr(kind, "__required_keys__", frozenset[str]()) - value.keys())
+    if missing:
+        raise ValueError(f"{', '.join(missing)} is missing")
+    found = {name: as_declared(name, kinds[name], entry) for name, entry in value.items() if name in kinds}
+    return typing.cast(Object, found)

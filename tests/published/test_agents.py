@@ -4,11 +4,13 @@ import hashlib
 import json
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save
 from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.learn.checkpoint import newest_checkpoint, numbered, unnest
@@ -16,6 +18,7 @@ from gnomon.learn.loop import Limits, start
 from gnomon.published import agents
 from gnomon.published.agents import find_agent, is_published, load_agent, publish_agent, thinned
 from gnomon.records.runs import RunFolder
+from gnomon.records.trials import write_trials
 
 ROUNDS = 20
 
@@ -70,8 +73,7 @@ def test_a_folder_that_is_neither_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_published_folder_has_the_agent_and_how_it_came_about(run: Path, tmp_path: Path) -> None:
-    (run / "evaluation").mkdir()
-    (run / "evaluation" / "trials.parquet").write_bytes(b"a table")
+    evaluated(run, 10)
     (run / "evaluation" / "recording.zarr.zip").write_bytes(b"large")
     out = tmp_path / "agents" / "small"
     assert publish_agent(run, out) == []
@@ -97,16 +99,67 @@ def test_a_published_folder_has_the_agent_and_how_it_came_about(run: Path, tmp_p
     assert_weights(agent, agent_weights(run))
 
 
+def evaluated(run: Path, interval: int) -> Path:
+    """A trial table where the run's evaluation belongs."""
+    table = run / "evaluation" / "trials.parquet"
+    trials = RunFolder(run).read_trials().with_columns(sample_interval=pl.lit(interval, pl.Int32))
+    write_trials(trials, table)
+    return table
+
+
 def test_a_missing_or_old_evaluation_is_remarked(run: Path, tmp_path: Path) -> None:
     (remark,) = publish_agent(run, tmp_path / "a")
-    assert remark.endswith("evaluation/trials.parquet; to publish it as well, evaluate the run first")
-    table = run / "evaluation" / "trials.parquet"
-    table.parent.mkdir()
-    table.write_bytes(b"a table")
-    os.utime(table, (1_000_000, 1_000_000))
+    assert "the trial table is not published: there is no trial table" in remark
+    assert "gnomon evaluate" in remark
+    os.utime(evaluated(run, 10), (1_000_000, 1_000_000))
     (remark,) = publish_agent(run, tmp_path / "a")
     assert "is older than the weights" in remark
     assert (tmp_path / "a" / "evaluation" / "trials.parquet").exists()
+
+
+def test_a_table_of_another_evaluation_is_not_published(run: Path, tmp_path: Path) -> None:
+    evaluated(run, 90)
+    (remark,) = publish_agent(run, tmp_path / "a")
+    assert "sample intervals that were not trained: 90" in remark
+    table = evaluated(run, 10)
+    other = replace(CONFIG, task=replace(CONFIG.task, pause=9))
+    table.with_name("evaluation.json").write_text(json.dumps({"config": json.loads(other.to_json())}))
+    (remark,) = publish_agent(run, tmp_path / "a")
+    assert "tells of another task than the run's" in remark
+    table.write_bytes(b"a table")
+    (remark,) = publish_agent(run, tmp_path / "a")
+    assert "damaged" in remark
+    assert not (tmp_path / "a" / "evaluation").exists()
+
+
+def with_weights(agent: Path, data: bytes) -> None:
+    """Weights under a matching checksum."""
+    (agent / "weights.safetensors").write_bytes(data)
+    note = json.loads((agent / "published.json").read_text())
+    (agent / "published.json").write_text(json.dumps(note | {"sha256": hashlib.sha256(data).hexdigest()}))
+
+
+def test_weights_that_are_wrong_under_a_matching_checksum_are_one_line(run: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a"
+    publish_agent(run, out)
+    weights = load_file(out / "weights.safetensors")
+    with_weights(out, save(weights | {"policy.bias": weights["policy.bias"] * torch.nan}))
+    with pytest.raises(ValueError, match=r"the weights policy\.bias are not finite numbers"):
+        load_agent(out)
+    with_weights(out, save(weights | {"policy.bias": weights["policy.bias"][1:]}))
+    with pytest.raises(ValueError, match=r"do not fit the agent of config\.json: policy\.bias is \[8, "):
+        load_agent(out)
+    with_weights(out, b"no safetensors")
+    with pytest.raises(ValueError, match=r"weights\.safetensors cannot be read"):
+        load_agent(out)
+
+
+@pytest.mark.parametrize("text", ["[]", "{}", '{"sha256": 3, "frames": 1, "minutes": 1}', "{"])
+def test_a_note_of_another_shape_is_one_line(run: Path, tmp_path: Path, text: str) -> None:
+    publish_agent(run, tmp_path / "a")
+    (tmp_path / "a" / "published.json").write_text(text)
+    with pytest.raises(ValueError, match=r"published\.json is damaged"):
+        load_agent(tmp_path / "a")
 
 
 def test_metrics_end_with_the_weights_and_are_thinned(run: Path, tmp_path: Path) -> None:

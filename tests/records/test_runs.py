@@ -1,5 +1,6 @@
 """A run's folder: its state, its trials and metrics, and what is cut back when a run resumes."""
 
+import hashlib
 import json
 import math
 import os
@@ -11,6 +12,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from gnomon.records.contents import Known, PartFacts, cut_back
 from gnomon.records.runs import RunFolder, list_runs, versions
 
 
@@ -74,7 +76,7 @@ def test_a_run_whose_process_is_gone_was_interrupted_unless_it_had_ended(folder:
         assert folder.read_status()["state"] == state
 
 
-@pytest.mark.parametrize("process", [0, -1, 2**70])
+@pytest.mark.parametrize("process", [0, -1, 2**40])
 def test_numbers_that_no_process_has_count_as_gone(folder: RunFolder, process: int) -> None:
     set_process(folder, "running", process)
     assert folder.read_status()["state"] == "interrupted"
@@ -109,27 +111,79 @@ def test_trials_and_metrics_come_in_the_order_of_the_checkpoints(folder: RunFold
     assert folder.read_metrics()["round"].to_list() == [5, 10, 15, 20, 25, 30]
 
 
-def test_cut_back_forgets_what_came_after_the_checkpoint(folder: RunFolder) -> None:
+def known(folder: RunFolder, number: int) -> Known:
+    """What checkpoint `number` knows of the parts written by `write_parts`."""
+    parts: dict[int, PartFacts] = {}
+    for each in range(1, number + 1):
+        data = (folder.path / "trials" / f"{each:06d}.parquet").read_bytes()
+        parts[each] = {"rows": 2, "sha256": hashlib.sha256(data).hexdigest()}
+    return Known(number, 10 * number, parts)
+
+
+def test_what_came_after_the_checkpoint_is_set_aside(folder: RunFolder) -> None:
     write_parts(folder)
-    (folder.path / "trials" / "000004.part").write_bytes(b"half")
+    (folder.path / "trials" / "000004.parquet.part").write_bytes(b"half")
     with (folder.path / "metrics.jsonl").open("a") as file:
         file.write('{"round": 35, "lo')  # torn by a kill
-    folder.cut_back(2, 20)
+    assert cut_back(folder.path, known(folder, 2)) == []  # a kill leaves such things; nothing is damaged
     assert folder.read_trials()["trial"].to_list() == [10, 11, 20, 21]
     assert folder.read_metrics()["round"].to_list() == [5, 10, 15, 20]
     assert sorted(path.name for path in folder.checkpoints.iterdir()) == ["000001", "000002"]
+    aside = folder.path / "set-aside"
+    assert sorted(path.name for path in aside.iterdir()) == [
+        "000003", "000003.parquet", "000004.parquet.part", "metrics.jsonl",
+    ]  # fmt: skip
+    assert (aside / "metrics.jsonl").read_text().endswith('30, "loss": 0.2}\n{"round": 35, "lo')
     folder.append_metrics([{"round": 25, "loss": 0.3}])
     assert folder.read_metrics()["round"].to_list() == [5, 10, 15, 20, 25]
 
 
-def test_cut_back_to_the_beginning_leaves_nothing(folder: RunFolder) -> None:
-    folder.cut_back(0, 0)  # nothing there yet
+def test_a_second_file_of_the_same_name_is_set_aside_beside_the_first(folder: RunFolder) -> None:
     write_parts(folder)
-    folder.cut_back(0, 0)
+    for _ in range(2):
+        folder.write_trials(3, pl.DataFrame({"trial": [0]}))
+        cut_back(folder.path, known(folder, 2))
+    assert {path.name for path in (folder.path / "set-aside").glob("*.parquet*")} == {
+        "000003.parquet",
+        "000003.parquet.2",
+    }
+
+
+def test_cut_back_to_the_beginning_leaves_nothing_in_its_place(folder: RunFolder) -> None:
+    cut_back(folder.path, Known(0, 0, {}))  # nothing there yet
+    write_parts(folder)
+    cut_back(folder.path, Known(0, 0, {}))
     with pytest.raises(FileNotFoundError, match="no trials yet"):
         folder.read_trials()
     with pytest.raises(FileNotFoundError, match="no metrics yet"):
         folder.read_metrics()
+
+
+def test_a_damaged_part_of_the_trial_table_is_named(folder: RunFolder) -> None:
+    write_parts(folder)
+    (folder.path / "trials" / "000002.parquet").write_bytes(b"half")
+    (folder.path / "trials" / "stray.parquet").write_bytes(b"")
+    with pytest.raises(ValueError, match=r"000002\.parquet is damaged .*gnomon check"):
+        folder.read_trials()
+
+
+@pytest.mark.parametrize("text", ["[]", "null", '{"threads": "x"}', '{"threads": -1}', "[" * 100_000, "{"])
+def test_versions_of_another_shape_tell_no_threads(folder: RunFolder, text: str) -> None:
+    (folder.path / "versions.json").write_text(text)
+    assert folder.threads() is None
+
+
+@pytest.mark.parametrize("text", ["[]", '{"frames": 3}', '{"state": 3}', '{"state": "finished", "frames": "many"}'])
+def test_a_status_of_another_shape_is_unknown(folder: RunFolder, text: str) -> None:
+    (folder.path / "status.json").write_text(text)
+    assert folder.read_status() == {"state": "unknown"}
+
+
+def test_lines_that_are_no_metrics_do_not_hide_the_others(folder: RunFolder) -> None:
+    folder.append_metrics([{"round": 1}])
+    with (folder.path / "metrics.jsonl").open("ab") as file:
+        file.write(b'\xff\n{"frames": 3}\n{"round": "x"}\n[]\n{"round": 2, "loss": "x"}\n{"round": 3}\n')
+    assert folder.read_metrics()["round"].to_list() == [1, 3]
 
 
 def test_metrics_that_are_undefined_are_null(folder: RunFolder) -> None:

@@ -10,6 +10,8 @@ from gnomon.agent.controllers import build_controller, controller_class
 from gnomon.agent.vision import Vision
 from gnomon.agent.weights import linear
 
+LARGEST = 16_384  # units of a layer; the matrix between two of these takes 1 GB
+
 
 @dataclass(frozen=True)
 class AgentConfig:
@@ -30,6 +32,9 @@ class AgentConfig:
             raise ValueError(f"features is {self.features}; it must be at least 1")
         if self.value_units < 0:
             raise ValueError(f"value_units is {self.value_units}; it must be at least 0")
+        for name in ("units", "features", "value_units"):
+            if getattr(self, name) > LARGEST:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {LARGEST:,}")
 
 
 @dataclass(frozen=True)

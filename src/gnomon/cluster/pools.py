@@ -8,6 +8,7 @@ pools wait and memory stays as it is; a slow pool holds up nobody. A pool that d
 import json
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -20,6 +21,7 @@ from gnomon.agent.agent import Agent
 from gnomon.cluster.pool import Arrays, Delivery, Order, Pool, Ticket, pack, parcels, unpack
 from gnomon.cluster.start import Plan, Resources, check_store, import_ray
 from gnomon.learn.loop import Trainer
+from gnomon.learn.source import SourceLost
 from gnomon.learn.unroll import Unroll
 from gnomon.records.runs import write_text
 from gnomon.records.trials import trial_table
@@ -29,7 +31,7 @@ DEATHS = 3  # of a pool in a row, without an unroll between them, after which re
 COUNTS = ("used_unrolls", "lost_unrolls", "refused_unrolls", "replaced_pools")
 
 
-class ClusterError(ValueError):
+class ClusterError(SourceLost):
     """The cluster cannot do what the run needs."""
 
 
@@ -119,7 +121,18 @@ class Pools:
     # Unrolls.
 
     def unroll(self) -> Unroll:
-        """The oldest unroll that is ready; meanwhile pools go on with the next ones."""
+        """The oldest unroll that is ready; meanwhile pools go on with the next ones.
+
+        ClusterError if the cluster is lost: then the run can be saved, and go on elsewhere.
+        """
+        try:
+            return self._unroll()
+        except self._ray.exceptions.RayTaskError:  # a mistake in the program, not of the cluster
+            raise
+        except (self._ray.exceptions.RayError, ConnectionError) as error:
+            raise ClusterError(f"the cluster is lost: {last_line(error)}") from error
+
+    def _unroll(self) -> Unroll:
         self._weights.publish(self.trainer.agent, self.trainer.learner.updates)
         self._ask(max(1, self.plan.ahead))
         start = time.perf_counter()
@@ -194,24 +207,27 @@ class Pools:
         """Begin the pool's next incarnation; what was asked of this one is lost."""
         member.deaths += 1
         if member.deaths == DEATHS:
-            lines = [line.strip() for line in str(error).splitlines() if line.strip()]
             raise ClusterError(
                 f"pool {member.number} died {DEATHS} times before its first unroll, the last time of: "
-                f"{lines[-1] if lines else type(error).__name__}; see Ray's logs on its machine"
+                f"{last_line(error)}; see Ray's logs on its machine"
             ) from error
-        self._ray.kill(member.handle)
+        self._kill(member)
         self.ledger.lose([ticket for ticket in self.ledger.waiting if ticket.pool == member.number])
         self._in_flight = {ref: order for ref, order in self._in_flight.items() if order.ticket.pool != member.number}
         self.replaced += 1
         member.incarnation += 1
+
+    def _kill(self, member: Member) -> None:
+        """Let a pool go, on a cluster that may be gone itself."""
+        with suppress(self._ray.exceptions.RayError, ConnectionError):
+            self._ray.kill(member.handle)
         member.handle = None
 
     def close(self) -> None:
         """Let the pools go. What they were at is neither used nor counted as lost."""
         for member in self.members:
             if member.handle is not None:
-                self._ray.kill(member.handle)
-                member.handle = None
+                self._kill(member)
         self._in_flight.clear()
         self.ledger.waiting.clear()
 
@@ -271,6 +287,12 @@ class Pools:
             before = [(0, int(saved["lab.trials.episode"].max()) + 1)]
         for member, (incarnation, episode) in zip(self.members, before, strict=False):
             member.incarnation, member.next_episode = incarnation + 1, episode
+
+
+def last_line(error: Exception) -> str:
+    """The last line of what Ray says; it has the reason."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__
 
 
 def unroll_bytes(trainer: Trainer) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 LOCAL_STORE = 256 * 2**20  # bytes of shared memory for a Ray that is started on this machine alone
 KNOCK_SECONDS = 5.0
+HEAD_SECONDS = 86_400  # that Ray waits for a silent head node; the learner gives up much earlier
 STORE_SHARE = 0.8  # of the object store that a run may fill
 HOW_TO_INSTALL = 'clusters need Ray, which is not installed here; install it with: pip install "gnomon[cluster]"'
 
@@ -99,6 +100,9 @@ def joined(address: str | None, cpus: int) -> Iterator[Resources]:
     """
     ray = import_ray()
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    # By default Ray ends the process, without a word, when the head node has been silent for a minute. The learner
+    # notices by itself, and saves the run first.
+    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(HEAD_SECONDS))
     quiet = {"logging_level": "error", "log_to_driver": False}
     address = address or os.environ.get("RAY_ADDRESS")
     try:

@@ -27,27 +27,26 @@ class Demo:
 
 
 def demo(options: Demo) -> None:
-    from rich.console import Console
-
+    from gnomon.commands.printing import console as make_console
     from gnomon.lab.laboratory import check_seed
     from gnomon.lab.tasks import TASKS
     from gnomon.records.trials import write_trials
     from gnomon.subjects.scripted import SUBJECTS
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console()
     check_seed(options.seed)
     folder = writable_folder(options.out)
-    console.print(f"[bold]1. A trial of each task, done by the perfect subject[/], in {folder}")
+    console.print(f"1. A trial of each task, done by the perfect subject, in {folder}", style="bold")
     for task in TASKS:
         for line in write_films(Show(task, seed=FILM_SEED, out=folder)):
-            console.print(line, markup=False)
-    console.print(f"[bold]2. Ready-Set-Go, done by {LANES} of each scripted subject[/] for {FRAMES:,} frames")
+            console.print(line)
+    console.print(f"2. Ready-Set-Go, done by {LANES} of each scripted subject for {FRAMES:,} frames", style="bold")
     sessions: dict[str, pl.DataFrame] = {}
     for name in SUBJECTS:
         sessions[name] = run_session(name, options.seed)
         path = folder / f"trials-{name}.parquet"
         write_trials(sessions[name], path)
-        console.print(f"{name} subject: {sessions[name].height:,} trials\n  trial table {path}", markup=False)
+        console.print(f"{name} subject: {sessions[name].height:,} trials\n  trial table {path}")
     console.print(productions(sessions))
     console.print("next: gnomon tasks, gnomon show ready_set_go --subject noisy")
 

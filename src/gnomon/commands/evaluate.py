@@ -53,9 +53,10 @@ class Evaluate:
 
 
 def evaluate(options: Evaluate) -> None:
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
+    from gnomon.commands.printing import command
+    from gnomon.commands.printing import console as make_console
     from gnomon.commands.show import writable_folder
     from gnomon.learn.malloc import keep_freed_memory
     from gnomon.published.agents import load_agent
@@ -66,8 +67,8 @@ def evaluate(options: Evaluate) -> None:
 
     check(options)
     keep_freed_memory()
-    console = Console(highlight=False, soft_wrap=True)
-    agent, config = load_agent(options.run, lambda complaint: console.print(complaint, style="yellow", markup=False))
+    console = make_console()
+    agent, config = load_agent(options.run, lambda complaint: console.print(complaint, style="yellow"))
     task = changed_task(config.task, options)
     out = writable_folder(options.out or default_folder(options.run) / settings_name(config.task, task))
     bar = Progress("evaluating", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(), console=console)
@@ -96,9 +97,9 @@ def evaluate(options: Evaluate) -> None:
     if task != config.task and options.out is None:
         console.print("              a place of its own: the task was not the one of training")
     if not result.complete:
-        console.print(f"[yellow]only {len(result.trials)} trials in {result.frames:,} frames a lane[/]")
+        console.print(f"only {len(result.trials)} trials in {result.frames:,} frames a lane", style="yellow")
     print_scores(result.trials, task, console)
-    console.print(f"try next      gnomon show {options.run}")
+    console.print("try next      " + command("gnomon", "show", options.run))
 
 
 def check(options: Evaluate) -> None:

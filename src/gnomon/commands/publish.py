@@ -18,14 +18,14 @@ class Publish:
 
 
 def publish(options: Publish) -> None:
-    from rich.console import Console
-
+    from gnomon.commands.printing import command
+    from gnomon.commands.printing import console as make_console
     from gnomon.published.agents import publish_agent
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console()
     out = options.out or Path("agents") / options.run.resolve().name
     for remark in publish_agent(options.run, out):
-        console.print(remark, style="yellow", markup=False)
+        console.print(remark, style="yellow")
     size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
-    console.print(f"published     {out} ({size / 1e6:.1f} MB)", markup=False)
-    console.print(f"try next      gnomon evaluate {out}", markup=False)
+    console.print(f"published     {out} ({size / 1e6:.1f} MB)")
+    console.print("try next      " + command("gnomon", "evaluate", out))

@@ -54,8 +54,8 @@ def write(
     Everything is checked before anything is written.
     """
     import torch
-    from rich.console import Console
 
+    from gnomon.commands.printing import console as make_console
     from gnomon.learn.malloc import keep_freed_memory
     from gnomon.report.contents import write_report
     from gnomon.study.participants import participants
@@ -70,14 +70,14 @@ def write(
     watched = None if live is None else participants([str(live)])[0]
     torch.set_num_threads(1)  # the steps are small, and one thread gives the same numbers whatever the machine
     keep_freed_memory()
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console()
     say = stopwatch(console.print)
     run_study(everyone, Stages(out, say), trials=trials, seed=seed, live=watched, clock=clock)
     page = write_report(out, commands=commands, report=say)
-    console.print(f"the page      {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser", markup=False)
+    console.print(f"the page      {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
 def stopwatch(say: Callable[..., None]) -> Callable[[str], None]:
     """Says each line with the time since the first."""
     start = time.monotonic()
-    return lambda line: say(f"{time.monotonic() - start:6.0f} s  {line}", markup=False)
+    return lambda line: say(f"{time.monotonic() - start:6.0f} s  {line}")

@@ -1,22 +1,29 @@
 """`gnomon results`: how long agents trained and how well they keep time, as one table."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import tyro
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from gnomon.analysis.performance import Production
     from gnomon.study.participants import Participant
 
+Made = TypeVar("Made")
 COLUMNS = (
     "agent", "seed", "frames", "minutes", "within 8 frames", "slope", "bias at the shortest", "bias at the longest",
     "s.d. at 10", "s.d. at 50", "s.d. at 100",
 )  # fmt: skip
 SUMMARY = (
     "agent", "seeds", "within 8 frames", "slope", "bias at the longest", "s.d. at the longest", "frames", "minutes",
+)  # fmt: skip
+NARROW = (
+    "seed", "frames", "min", "within\n8", "slope\n95 %", "bias\nshort", "bias\nlong", "s.d.\nat 10", "s.d.\nat 50",
+    "s.d.\nat 100",
 )  # fmt: skip
 SPREADS = (10, 50, 100)  # sample intervals whose s.d. is shown, frames
 
@@ -36,18 +43,52 @@ class Results:
 
 
 def results(options: Results) -> None:
+    from gnomon.commands.printing import console as make_console
     from gnomon.study.participants import participants, shipped
 
-    everyone = participants(options.agents or shipped())
+    console = make_console(soft_wrap=False)
+    left_out: list[str] = []
+    usable = [each for each in options.agents or shipped() if attempt(lambda each=each: participants([each]), left_out)]
+    everyone = participants(usable) if usable or not left_out else []
     if options.departures:
         print(departures(everyone), end="")
         return
     if options.summary:
         print(summary(everyone), end="")
+        return
+    rows = [cells for each in everyone if (cells := attempt(lambda each=each: row(each), left_out))]
+    if not rows:
+        raise ValueError("; ".join(left_out))
+    if console.is_terminal:
+        console.print(terminal_table(rows))
     else:
-        print(markdown_table(COLUMNS, [row(each) for each in everyone]), end="")
+        print(markdown_table(COLUMNS, rows), end="")
     if options.curves is not None:
         draw_curves(everyone, options.curves)
+    if left_out:
+        raise SystemExit(f"{len(left_out)} left out: " + "; ".join(left_out))
+
+
+def attempt(make: Callable[[], Made], left_out: list[str]) -> Made | None:
+    """What is made of one agent; a damaged one is noted, so that it does not hide the others."""
+    try:
+        return make()
+    except (ValueError, OSError) as error:
+        left_out.append(" ".join(str(error).split()))
+        return None
+
+
+def terminal_table(rows: list[list[str]]) -> "Table":
+    """The rows within 80 columns: two lines each, the slope's interval below the slope."""
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+    table.add_column("agent", overflow="fold", max_width=15)
+    for title in NARROW:
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, *cells in rows:
+        table.add_row(name, *(cell.replace(" (", "\n").replace(" to ", "-").rstrip(")") for cell in cells))
+    return table
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -13,13 +13,13 @@ class Runs:
 
 
 def runs(options: Runs) -> None:
-    from rich.console import Console
     from rich.table import Table
 
+    from gnomon.commands.printing import console as make_console
     from gnomon.records.runs import list_runs
 
     found = list_runs(options.folder)
-    console = Console()
+    console = make_console(soft_wrap=False)
     if not found:
         console.print(f"no runs in {options.folder}; `gnomon train` makes one")
         return

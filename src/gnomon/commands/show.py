@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import tyro
 
+from gnomon.commands.printing import command
 from gnomon.commands.tasks import build_task, choose
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Show:
 def show(options: Show) -> None:
     for line in write_films(options):
         print(line)
-    print(f"next: gnomon show {options.what} --seed {options.seed + 1}")
+    print("next: " + command("gnomon", "show", options.what, "--seed", options.seed + 1))
 
 
 def write_films(options: Show) -> list[str]:

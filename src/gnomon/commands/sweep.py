@@ -48,17 +48,18 @@ class Sweep:
 
 
 def sweep(options: Sweep) -> None:
-    from rich.console import Console
-
+    from gnomon.commands.printing import command
+    from gnomon.commands.printing import console as make_console
     from gnomon.sweep.experiment import read_experiment
 
     runs = options.runs or Path("runs") / options.experiment.stem
     trainings = read_experiment(options.experiment)
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console()
     with chosen_sweeper(options, trainings, runs) as sweeper:
         run_sweep(options, sweeper, runs, console)
     if sweeper.stopping:
-        console.print(f"stopped, as asked; go on with the same command: gnomon sweep {options.experiment} ...")
+        again = command("gnomon", "sweep", options.experiment)
+        console.print(f"stopped, as asked; go on with the same command: {again} ...")
         raise SystemExit(130)
     if any(job.state != "finished" for job in sweeper.jobs):
         raise SystemExit(1)
@@ -131,7 +132,7 @@ class Lines:
             if changed or (due and job.state == "running"):
                 frames, share, speed, rewarded, within = numbers(job)
                 scores = f"{frames} frames ({share}), {speed} a second, rewarded {rewarded}, within 8 {within}"
-                self.console.print(f"{job.name:20} {job.state:9} {scores}", markup=False)
+                self.console.print(f"{job.name:20} {job.state:9} {scores}")
             self.states[job.name] = job.state
 
 
@@ -163,12 +164,14 @@ def numbers(job: Job) -> list[str]:
 
 
 def say_how_it_went(jobs: list[Job], runs: Path, console: Console) -> None:
+    from gnomon.commands.printing import command
+
     for job in jobs:
         if job.state == "failed":
-            console.print(f"failed: {job.name}: {job.reason} (see {job.log})", markup=False)
+            console.print(f"failed: {job.name}: {job.reason} (see {job.log})")
     counts = {state: sum(job.state == state for job in jobs) for state in dict.fromkeys(job.state for job in jobs)}
     console.print(", ".join(f"{count} {state}" for state, count in counts.items()))
     finished = [job for job in jobs if job.state == "finished"]
     if finished:
-        console.print(f"try next      gnomon evaluate {finished[0].folder.path}")
-    console.print(f"list          gnomon runs --folder {runs}")
+        console.print("try next      " + command("gnomon", "evaluate", finished[0].folder.path))
+    console.print("list          " + command("gnomon", "runs", "--folder", runs))

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import tyro
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.console import Console, Group
 
     from gnomon.config import RunConfig
     from gnomon.learn.loop import Limits, Trainer
     from gnomon.learn.source import Source
+
+SHARES_A_LINE = 5  # of intervals in the live view, which must fit into 80 columns
 
 
 @dataclass(frozen=True)
@@ -109,20 +110,20 @@ def run_config(options: Any) -> RunConfig:
 def train(options: Any) -> None:
     """Run the command; the options are those of `options_for`."""
     import torch
-    from rich.console import Console
 
+    from gnomon.commands.printing import console as make_console
     from gnomon.learn.loop import Limits
     from gnomon.learn.malloc import keep_freed_memory
     from gnomon.records.runs import RunFolder
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console()
     before = RunFolder(options.resume).threads() if options.resume is not None else None
     threads = options.threads or before or cores()
     if threads < 1 or options.threads == 0:
         raise ValueError(f"threads is {options.threads}; it must be at least 1")
     if before not in (None, threads):
         console.print(
-            f"[yellow]the run had {before} threads, now {threads}: it will not be the same to the last bit[/]"
+            f"the run had {before} threads, now {threads}: it will not be the same to the last bit", style="yellow"
         )
     torch.set_num_threads(threads)
     keep_freed_memory()
@@ -162,8 +163,10 @@ def train_run(
     options: Any, config: RunConfig, limits: Limits, acting: Callable[[Trainer], Source] | None, console: Console
 ) -> None:
     """Begin the run, or go on with it, until a limit is reached."""
+    from gnomon.commands.printing import command
     from gnomon.learn.learner import NotFiniteError
     from gnomon.learn.loop import resume, start
+    from gnomon.learn.source import SourceLost
     from gnomon.sweep.experiment import NAME, NAMES
 
     if options.resume is not None:
@@ -173,7 +176,7 @@ def train_run(
             )
         trainer, complaints = resume(options.resume, acting)
         for complaint in complaints:
-            console.print(f"[yellow]{complaint}; going on from the checkpoint before it[/]")
+            console.print(f"damaged: {complaint}", style="yellow")
         console.print(f"resuming {trainer.folder.path} at {trainer.frames:,} frames")
     else:
         name = options.name
@@ -183,7 +186,8 @@ def train_run(
             raise ValueError(f"--name is {name!r}; {NAMES}. --runs is the folder")
         trainer = start(config, options.runs / name, acting)
         console.print(f"training {name}: {config.agent.controller}, {config.agent.units} units, seed {config.seed}")
-    rounds = trainer.rounds
+    rounds, trainer.say = trainer.rounds, lambda line: console.print(line, style="yellow")
+    again = command("gnomon", "train", "--resume", trainer.folder.path)
     try:
         reason = run_with_progress(trainer, limits, console)
     except NotFiniteError as error:
@@ -191,6 +195,15 @@ def train_run(
         raise ValueError(
             f"{error}; {kept}. Try a new run with a lower --learning.optimiser.learning-rate or "
             "--learning.optimiser.clip-norm"
+        ) from None
+    except SourceLost as error:
+        raise ValueError(
+            f"{error}; the run is saved at {trainer.frames:,} frames. Go on here with: {again}, or on a cluster with "
+            "--cluster besides"
+        ) from None
+    except OSError as error:
+        raise ValueError(
+            f"{error}; what came after checkpoint {trainer.number} is lost. When there is room, go on with: {again}"
         ) from None
     if trainer.rounds == rounds:
         console.print(f"nothing to do: the run is at {trainer.frames:,} frames; give more --frames, --minutes")
@@ -204,9 +217,11 @@ def run_with_progress(trainer: Trainer, limits: Limits, console: Console) -> str
     """Train with a live table, or with a line now and then where there is no terminal."""
     from rich.live import Live
 
+    from gnomon.commands.printing import console as make_console
+
     if not console.is_terminal:
         return trainer.run(limits, LinePrinter(console))
-    with Live(console=console, refresh_per_second=4) as live:
+    with Live(console=make_console(soft_wrap=False), refresh_per_second=4) as live:
 
         def report(row: dict[str, Any]) -> None:
             live.update(progress_table(trainer, limits, row))
@@ -237,8 +252,9 @@ def seen(row: dict[str, Any]) -> str:
     return f"{row['distinct']:.0f} distinct" if "distinct" in row else "at rest"
 
 
-def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Table:
+def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Group:
     """Where the run stands: counters and scores, and below them the share correct of each interval."""
+    from rich.console import Group
     from rich.table import Table
 
     speed = (trainer.frames - trainer.frames_before) / max(1e-9, 60 * (row["minutes"] - trainer.minutes))
@@ -260,13 +276,17 @@ def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Tab
     table = Table(title=str(trainer.folder.path), title_justify="left", show_header=False)
     for place in range(0, len(facts), 3):
         table.add_row(*(word for fact in list(facts.items())[place : place + 3] for word in fact))
-    by_interval = [(k.removeprefix("criterion_"), v) for k, v in row.items() if k.startswith("criterion_")]
-    table.caption = "within 8 frames, by interval: " + "  ".join(f"{t}: {share:.0%}" for t, share in by_interval)
-    table.caption_justify = "left"
-    return table
+    shares = [f"{k.removeprefix('criterion_')}: {v:.0%}" for k, v in row.items() if k.startswith("criterion_")]
+    by_interval = Table.grid(padding=(0, 2))
+    by_interval.title, by_interval.title_justify = "within 8 frames, by interval (frames)", "left"
+    for place in range(0, len(shares), SHARES_A_LINE):
+        by_interval.add_row(*shares[place : place + SHARES_A_LINE])
+    return Group(table, by_interval)
 
 
 def say_what_is_next(trainer: Trainer, reason: str, console: Console) -> None:
+    from gnomon.commands.printing import command
+
     path = trainer.folder.path
     console.print(
         {
@@ -278,7 +298,8 @@ def say_what_is_next(trainer: Trainer, reason: str, console: Console) -> None:
         + f", after {trainer.frames:,} frames and {trainer.minutes_trained:.1f} minutes"
     )
     console.print(f"run folder    {path}")
-    console.print(f"curves        tensorboard --logdir {trainer.folder.tensorboard}")
-    console.print(f"try next      gnomon evaluate {path}")
+    console.print("curves        " + command("tensorboard", "--logdir", trainer.folder.tensorboard))
+    console.print("try next      " + command("gnomon", "evaluate", path))
     if reason != "criterion":
-        console.print(f"or go on      gnomon train --resume {path} --frames {2 * max(trainer.frames, 1)}")
+        more = ("--frames", 2 * max(trainer.frames, 1))
+        console.print("or go on      " + command("gnomon", "train", "--resume", path, *more))

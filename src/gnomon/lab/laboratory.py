@@ -177,8 +177,8 @@ class Laboratory:
 
 
 def check_seed(seed: int) -> None:
-    if seed < 0:
-        raise ValueError(f"seed is {seed}; it must be a whole number of at least 0")
+    if not 0 <= seed < 2**63 - 1:
+        raise ValueError(f"seed is {seed}; it must be a whole number of at least 0, and below 2^63 - 1")
 
 
 def neighbours(lattice: GazeLattice, right: int, up: int) -> Tensor:

@@ -29,6 +29,7 @@ RAYS_PER_PIXEL_LOG2 = RAYS_PER_PIXEL.bit_length() - 1
 WALL_BRIGHTEST = 119
 FRAME = Box(-0.03, -0.03, 1.06, 1.06)  # monitor units; the part around the monitor is seen
 FRAME_COLOUR: Colour = (100, 100, 100)
+LARGEST_RETINA = 1024  # pixels, a side
 
 RAYS_AT_ONCE = 1 << 18  # a cold gaze is traced in pieces of about this many rays (2 MB per float64 tensor)
 VALUES_AT_ONCE = 1 << 20  # a batch is rendered in pieces of about this many channel values (2 MB of int16)
@@ -52,6 +53,8 @@ class OpticsConfig:
     def __post_init__(self) -> None:
         if len(self.retina) != 2 or min(self.retina) < 1:
             raise ValueError(f"retina is {self.retina}; it must be (height, width), each at least 1 pixel")
+        if max(self.retina) > LARGEST_RETINA:
+            raise ValueError(f"retina is {self.retina}; each side may have at most {LARGEST_RETINA} pixels")
         if not 0 < self.field_of_view < 180:
             raise ValueError(f"field_of_view is {self.field_of_view}; it must be between 0 and 180 degrees")
         if self.gaze_step < 1 or self.gaze_step != int(self.gaze_step):

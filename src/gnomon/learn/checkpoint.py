@@ -1,19 +1,19 @@
 """Checkpoints: a folder of tensors (safetensors) and counters (JSON), written whole or not at all.
 
     checkpoints/000012/state.safetensors    every tensor the run depends on
-    checkpoints/000012/state.json           counters, and the checksum of both
+    checkpoints/000012/state.json           counters, the run's config, the records that belong to it, and the
+                                            checksum of everything
 
 The number grows with every checkpoint. A damaged one is noticed by its checksum and passed over.
 """
 
 import hashlib
 import json
-import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NotRequired, TypedDict
 
 import torch
 from safetensors import SafetensorError
@@ -21,8 +21,32 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as dump_tensors
 from torch import Tensor
 
+from gnomon.declared import as_object, read_object
+from gnomon.records.contents import Known, PartFacts
+from gnomon.records.writing import whole, write_synced
+
 TENSORS, COUNTERS = "state.safetensors", "state.json"
 KEPT = 3  # newest checkpoints that are not deleted
+
+
+class Notes(TypedDict, total=False):
+    """What a checkpoint knows of the run's folder; older versions of gnomon noted nothing."""
+
+    config: str
+    """The run's settings, as in config.json (JSON)."""
+    parts: dict
+    """`PartFacts` of each part of the trial table, by its number."""
+    metrics_sha256: str
+    """Of the lines of metrics up to the checkpoint."""
+
+
+class Written(TypedDict):
+    """The contents of state.json."""
+
+    number: int
+    counters: dict
+    notes: NotRequired[dict]
+    sha256: str
 
 
 @dataclass(frozen=True)
@@ -30,6 +54,16 @@ class Checkpoint:
     number: int
     tensors: dict[str, Tensor]
     counters: dict[str, Any]
+    notes: Notes = field(default_factory=Notes)
+
+    def known(self) -> Known:
+        """The records that belong to it. ValueError if they are not what a checkpoint notes."""
+        rounds, parts = self.counters.get("rounds"), self.notes.get("parts")
+        if type(rounds) is not int:
+            raise ValueError(f"rounds is {rounds!r}; it must be a whole number")
+        if parts is not None:
+            parts = {int(number): as_object(facts, PartFacts) for number, facts in parts.items()}
+        return Known(self.number, rounds, parts, self.notes.get("metrics_sha256"))
 
 
 class DamagedCheckpoint(ValueError):
@@ -39,49 +73,40 @@ class DamagedCheckpoint(ValueError):
 def write_checkpoint(folder: Path, checkpoint: Checkpoint) -> Path:
     """Write a checkpoint into `folder`, then delete all but the newest few. Returns the checkpoint's own folder."""
     data = dump_tensors({name: tensor.detach().cpu().contiguous() for name, tensor in checkpoint.tensors.items()})
-    written = {"number": checkpoint.number, "counters": checkpoint.counters}
-    written["sha256"] = checksum(data, checkpoint.number, checkpoint.counters)
+    written = {"number": checkpoint.number, "counters": checkpoint.counters, "notes": checkpoint.notes}
+    written["sha256"] = checksum(data, *written.values())
     final = folder / f"{checkpoint.number:06d}"
-    part = folder / f"{checkpoint.number:06d}.part"
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    write_durably(part / TENSORS, data)
-    write_durably(part / COUNTERS, json.dumps(written, indent=1).encode())
-    shutil.rmtree(final, ignore_errors=True)
-    part.rename(final)
+    with whole(final) as part:
+        part.mkdir(parents=True)
+        write_synced(part / TENSORS, data)
+        write_synced(part / COUNTERS, json.dumps(written, indent=1).encode())
     for old in numbered(folder)[KEPT:]:
         shutil.rmtree(old, ignore_errors=True)
     return final
 
 
-def checksum(tensors: bytes, number: int, counters: dict[str, Any]) -> str:
+def checksum(tensors: bytes, *parts: Any) -> str:
     """One checksum of everything in a checkpoint."""
-    text = json.dumps([number, counters], sort_keys=True)
-    return hashlib.sha256(tensors + text.encode()).hexdigest()
-
-
-def write_durably(path: Path, data: bytes) -> None:
-    """Write and push to the disk, so that a rename afterwards never shows an empty file."""
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+    return hashlib.sha256(tensors + json.dumps(parts, sort_keys=True).encode()).hexdigest()
 
 
 def read_checkpoint(path: Path) -> Checkpoint:
     """Read one checkpoint's folder; raise `DamagedCheckpoint` if it is not what was written."""
     try:
         data = (path / TENSORS).read_bytes()
-        written = json.loads((path / COUNTERS).read_text())
-        number, expected, counters = written["number"], written["sha256"], written["counters"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        written = read_object(path / COUNTERS, Written)
+    except (OSError, ValueError) as error:
         raise DamagedCheckpoint(f"{path} is incomplete ({error})") from None
-    if checksum(data, number, counters) != expected:
+    notes = [written["notes"]] if "notes" in written else []
+    if checksum(data, written["number"], written["counters"], *notes) != written["sha256"]:
         raise DamagedCheckpoint(f"{path} is truncated or altered: its checksum differs")
     try:
-        return Checkpoint(number, load_tensors(data), counters)
-    except SafetensorError as error:
+        known = as_object(notes[0], Notes) if notes else Notes()
+        checkpoint = Checkpoint(written["number"], load_tensors(data), written["counters"], known)
+        checkpoint.known()
+    except (SafetensorError, ValueError) as error:
         raise DamagedCheckpoint(f"{path / TENSORS} cannot be read ({error})") from None
+    return checkpoint
 
 
 def newest_checkpoint(folder: Path) -> tuple[Checkpoint, list[str]]:
@@ -99,7 +124,7 @@ def newest_checkpoint(folder: Path) -> tuple[Checkpoint, list[str]]:
 
 def numbered(folder: Path) -> list[Path]:
     """The folders of finished checkpoints, newest first."""
-    return sorted((path for path in folder.glob("*") if path.name.isdigit()), reverse=True)
+    return sorted((path for path in folder.glob("*") if path.name.isdecimal()), reverse=True)
 
 
 def nest(prefix: str, tensors: dict[str, Tensor]) -> dict[str, Tensor]:

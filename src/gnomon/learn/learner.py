@@ -75,6 +75,11 @@ class Learner:
         """Whether vision has learned from everything so far. Only then may a run be saved: see `FeatureCache`."""
         return not self._for_vision
 
+    def come_to_rest(self) -> None:
+        """Let vision learn from what waits for it, before its turn."""
+        if self._for_vision:
+            self._update_vision()
+
     def _update(self, batch: Unroll) -> dict[str, Tensor]:
         """One update of the controller and the heads; every few of them, one of vision."""
         distinct, places = batch.ids.unique(return_inverse=True)

@@ -1,24 +1,41 @@
 """The training loop: act, learn, log, checkpoint, until a limit is reached. One process, deterministic, resumable."""
 
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import Any, TypeVar
 
 import polars as pl
 import torch
 
 from gnomon.config import RunConfig, read_config
+from gnomon.declared import build
 from gnomon.learn.build import build_actor, stream
-from gnomon.learn.checkpoint import Checkpoint, nest, newest_checkpoint, unnest, write_checkpoint
+from gnomon.learn.checkpoint import Checkpoint, Notes, nest, newest_checkpoint, unnest, write_checkpoint
+from gnomon.learn.curves import Curves
 from gnomon.learn.learner import Learner, NotFiniteError, means
+from gnomon.learn.restore import check_settings, load_weights
 from gnomon.learn.schedule import Progress
 from gnomon.learn.scores import Recent, rewarded_share
-from gnomon.learn.source import OwnLanes, Source
+from gnomon.learn.source import OwnLanes, Source, SourceLost
+from gnomon.records.contents import (
+    METRICS,
+    Known,
+    PartFacts,
+    cut_back,
+    metrics_checksum,
+    records_without_checkpoint,
+)
+from gnomon.records.metrics import read_lines
 from gnomon.records.runs import RunFolder
+from gnomon.records.writing import patiently
+
+Written = TypeVar("Written")
 
 LOG_ROUNDS = 10  # rounds between two lines of metrics
 CHECKPOINT_MINUTES = 2.0
@@ -63,6 +80,9 @@ class Trainer:
         self._metrics: list[dict[str, Any]] = []  # lines since the last checkpoint
         self._gathered: list[dict[str, Any]] = []  # rounds since the last line
         self._recent = Recent()
+        self._parts: dict[int, PartFacts] = {}  # of the trial table
+        self._interrupted: list[bool] = []  # fills up while somebody asks the run to stop
+        self.say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
         self.source: Source = OwnLanes(self.actor) if acting is None else acting(self)
 
     @property
@@ -111,37 +131,36 @@ class Trainer:
         self._started = time.monotonic()
         if (reason := self._done(limits, [])) is not None:
             return reason
-        with self.folder.locked():
+        with self.folder.locked(), patient_interrupts() as self._interrupted:
+            self._status("running")
             return self._run(limits, report, checkpoint_minutes)
 
     def _run(self, limits: Limits, report: Callable[[dict[str, Any]], None], checkpoint_minutes: float) -> str:
-        self._status("running")
-        from torch.utils.tensorboard import SummaryWriter  # slow to import, and nobody else needs it
-
         last_checkpoint = time.monotonic()
-        try:
-            with (
-                SummaryWriter(str(self.folder.tensorboard), purge_step=self.frames) as curves,
-                patient_interrupts() as interrupted,
-            ):
-                while (reason := self._done(limits, interrupted)) is None:
+        with Curves(self.folder.tensorboard, self.frames, self.say) as curves:
+            try:
+                while (reason := self._done(limits, self._interrupted)) is None:
                     self._gathered.append(self.round())
                     report(self._row(self._gathered[-1:]))
                     if self.rounds % LOG_ROUNDS == 0:
                         row = self._row(self._gathered)
                         self._metrics.append(row)
                         self._gathered.clear()
-                        for name, value in row.items():
-                            curves.add_scalar(name, value, self.frames)
+                        curves.add(row, self.frames)
                     if time.monotonic() - last_checkpoint > 60 * checkpoint_minutes:
                         self.save()
                         last_checkpoint = time.monotonic()
-        except NotFiniteError:
-            self.folder.append_metrics(self._metrics)  # they may explain it; a resumed run cuts them off again
-            self._status("failed")
-            raise
-        self.save()
-        self._status("stopped" if reason == "interrupted" else "finished", reason=reason)
+            except NotFiniteError:
+                self.folder.append_metrics(self._metrics)  # they may explain it; a resumed run sets them aside
+                self._status("failed")
+                raise
+            except SourceLost as lost:
+                self.learner.come_to_rest()
+                self.save()
+                self._status("stopped", reason=str(lost))
+                raise
+            self.save()
+            self._status("stopped" if reason == "interrupted" else "finished", reason=reason)
         return reason
 
     def _done(self, limits: Limits, interrupted: list[bool]) -> str | None:
@@ -157,56 +176,83 @@ class Trainer:
 
     def _row(self, gathered: list[dict[str, Any]]) -> dict[str, Any]:
         """Metrics of these rounds, averaged, with counters and scores."""
-        counters = {"round": self.rounds, "frames": self.frames, "updates": self.learner.updates}
+        counters: dict[str, Any] = {"round": self.rounds, "frames": self.frames, "updates": self.learner.updates}
         counters["minutes"] = self.minutes_trained
         counters |= self.source.counters()
         return counters | means(gathered) | self._recent.scores()
 
     def _status(self, state: str, **facts: Any) -> None:
         scores = {"frames": self.frames, "minutes": self.minutes_trained, **self._recent.scores()}
-        self.folder.write_status(state, controller=self.config.agent.controller, **scores, **facts)
+        controller = self.config.agent.controller
+        self._write(lambda: self.folder.write_status(state, controller=controller, **scores, **facts))
 
     # Saving and resuming.
 
     def save(self) -> None:
-        """Write trials, metrics and a checkpoint."""
-        self.number += 1
-        trials, self._trials = pl.concat([*self._trials, self.source.take_trials()]), []
-        self.folder.write_trials(self.number, trials)
-        self.folder.append_metrics(self._metrics)
+        """Write trials, metrics and a checkpoint. While the disk is full the run waits; see `_write`."""
+        number = self.number + 1
+        trials = pl.concat([*self._trials, self.source.take_trials()])
+        self._trials = [trials]  # until they are written
+        self._parts[number] = self._write(lambda: self.folder.write_trials(number, trials))
+        self._write(lambda: self.folder.append_metrics(self._metrics))
         self._metrics = []
         tensors = nest("agent", self.agent.state_dict()) | nest("actor", self.source.state_dict())
         tensors |= nest("learner", self.learner.state_dict()) | nest("recent", self._recent.state_dict())
         counters = {"rounds": self.rounds, "minutes": self.minutes_trained, "gathered": self._gathered}
-        counters |= asdict(self.progress)
-        write_checkpoint(self.folder.checkpoints, Checkpoint(self.number, tensors, counters))
+        checkpoint = Checkpoint(number, tensors, counters | asdict(self.progress), self._notes())
+        self._write(lambda: write_checkpoint(self.folder.checkpoints, checkpoint))
+        self.number, self._trials = number, []
         self._status("running")
 
-    def load(self) -> list[str]:
-        """Continue from the newest whole checkpoint; returns a line about each damaged one that was passed over.
+    def _notes(self) -> Notes:
+        lines = read_lines(self.folder.path / METRICS).up_to(self.rounds)
+        parts = {str(number): facts for number, facts in self._parts.items()}
+        return {"config": self.config.to_json(), "parts": parts, "metrics_sha256": metrics_checksum(lines)}
 
-        A run that ended before its first checkpoint begins again, which gives the same run.
+    def _write(self, write: Callable[[], Written]) -> Written:
+        """Write to the run's folder; if the disk is full, wait for room until somebody interrupts the run."""
+        asked = len(self._interrupted)
+        return patiently(write, lambda: len(self._interrupted) > asked, self.say)
+
+    def load(self) -> list[str]:
+        """Continue from the newest whole checkpoint; returns a line about everything damaged in the run's folder.
+
+        Damaged checkpoints are passed over; damaged records, and what is newer than the checkpoint, are set aside. A
+        run that ended before its first checkpoint begins again, which gives the same run.
         """
         try:
             checkpoint, complaints = newest_checkpoint(self.folder.checkpoints)
         except FileNotFoundError:
-            self.folder.cut_back(0, 0)
-            return []
-        tensors, counters = checkpoint.tensors, checkpoint.counters
+            refuse_records(self.folder)
+            return list(map(str, cut_back(self.folder.path, Known(0, 0, {}))))
+        check_settings(self.config, checkpoint, self.folder.config)
+        tensors, counters, known = checkpoint.tensors, checkpoint.counters, checkpoint.known()
+        load_weights(self.agent, unnest("agent", tensors), self.folder.path)
         try:
-            self.agent.load_state_dict(unnest("agent", tensors))
             self.source.load_state_dict(unnest("actor", tensors))
             self.learner.load_state_dict(unnest("learner", tensors))
             self._recent.load_state_dict(unnest("recent", tensors))
-            self.progress = Progress(**{name: counters[name] for name in asdict(self.progress)})
-            self.number, self.rounds, self._gathered = checkpoint.number, counters["rounds"], counters["gathered"]
-            self.minutes, self.frames_before = counters["minutes"], self.frames
-        except KeyError as error:
+            self.progress = build(Progress, {name: counters[name] for name in asdict(self.progress)})
+            self._gathered = [{name: float(value) for name, value in row.items()} for row in counters["gathered"]]
+            self.minutes, self.frames_before = float(counters["minutes"]), self.frames
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
+            wrong = f"lacks {error}" if isinstance(error, KeyError) else f"does not fit ({error})"
             raise ValueError(
-                f"{self.folder.path}: the checkpoint lacks {error}; go on with the version of gnomon that wrote it"
+                f"{self.folder.path}: the checkpoint {wrong}; go on with the version of gnomon that wrote it"
             ) from None
-        self.folder.cut_back(self.number, self.rounds)
-        return complaints
+        self.number, self.rounds, self._parts = checkpoint.number, known.rounds, dict(known.parts or {})
+        return [*complaints, *map(str, cut_back(self.folder.path, known))]
+
+
+def refuse_records(folder: RunFolder) -> None:
+    """ValueError if a run without a checkpoint holds records: to begin again would mix two runs."""
+    published = (folder.path / "published.json").exists() or (folder.path / "weights.safetensors").exists()
+    records = records_without_checkpoint(folder.path, folder.read_status().get("frames"), published)
+    if records:
+        raise ValueError(
+            f"{folder.path} has no checkpoint to go on from, but {records}; nothing was touched. Put checkpoints/ back "
+            f"from a copy, or begin a new run: copy {quote(str(folder.config))} to a new folder and --resume that"
+        )
 
 
 @contextmanager

@@ -10,6 +10,10 @@ from gnomon.learn.unroll import Unroll
 from gnomon.records.trials import take_trials
 
 
+class SourceLost(ValueError):
+    """Whoever acted for the learner is gone. The run can be saved, and go on with another source."""
+
+
 class Source(Protocol):
     """Where unrolls come from: the lanes of this process, or the pools of a cluster (`gnomon.cluster.pools`)."""
 

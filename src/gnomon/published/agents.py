@@ -18,25 +18,43 @@ import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
+from shlex import quote
+from typing import TypedDict, TypeVar
 
 import numpy as np
 import polars as pl
+from safetensors import SafetensorError
 from safetensors.torch import load as load_tensors
 from safetensors.torch import save as dump_tensors
 from torch import Tensor
 
 from gnomon.agent.agent import Agent
 from gnomon.config import RunConfig, read_config
+from gnomon.declared import parse_json, read_object
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.build import build_agent, usable_device
 from gnomon.learn.checkpoint import newest_checkpoint, unnest
-from gnomon.records.runs import RunFolder
+from gnomon.learn.restore import check_settings, load_weights
+from gnomon.records.contents import METRICS, Finding
+from gnomon.records.metrics import read_lines
+from gnomon.records.runs import RunFolder, Versions
 from gnomon.records.trials import FIXED, read_trials, write_trials
+from gnomon.records.writing import whole
 
 SHIPPED = Path(__file__).parent  # in the package
 PUBLISHED = "published"  # what their names begin with
 WEIGHTS, NOTE, TRIALS = "weights.safetensors", "published.json", Path("evaluation/trials.parquet")
+Line = TypeVar("Line", str, bytes)
 METRICS_LINES = 400  # at most, of a published agent
+
+
+class Note(TypedDict):
+    """published.json."""
+
+    sha256: str
+    """Of the weights."""
+    frames: int
+    minutes: float
 
 
 def find_agent(path: Path) -> Path:
@@ -68,12 +86,10 @@ def load_agent(path: Path, complain: Callable[[str], None] = warnings.warn) -> t
         checkpoint, complaints = newest_checkpoint(folder.checkpoints)
         for complaint in complaints:
             complain(f"{complaint}; using the checkpoint before it")
+        check_settings(config, checkpoint, folder.config)
         weights = unnest("agent", checkpoint.tensors)
     agent = build_agent(config, Laboratory(config.task, config.optics))
-    try:
-        agent.load_state_dict(weights)
-    except RuntimeError as error:  # names or shapes differ
-        raise ValueError(f"{folder.path}: the weights do not fit the agent of {folder.config.name}: {error}") from None
+    load_weights(agent, weights, folder.path)
     try:
         device = usable_device(config.learning.device)
     except ValueError as error:  # it was trained elsewhere
@@ -86,9 +102,17 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
     """A published agent's weights; ValueError if they are not what was published."""
     path = folder / WEIGHTS
     data = path.read_bytes()
-    if hashlib.sha256(data).hexdigest() != json.loads((folder / NOTE).read_text())["sha256"]:
+    if hashlib.sha256(data).hexdigest() != read_note(folder)["sha256"]:
         raise ValueError(f"{path} is truncated or altered: its checksum is not that of {NOTE}; get the agent again")
-    return load_tensors(data)
+    try:
+        return load_tensors(data)
+    except SafetensorError as error:
+        raise ValueError(f"{path} cannot be read ({error}); get the agent again") from None
+
+
+def read_note(folder: Path) -> Note:
+    """A published agent's note; ValueError if it is damaged."""
+    return read_object(folder / NOTE, Note)
 
 
 def publish_agent(run: Path, out: Path) -> list[str]:
@@ -102,27 +126,34 @@ def publish_agent(run: Path, out: Path) -> list[str]:
         raise ValueError(f"{run} is a published agent already; name the folder of a run")
     if out.exists() and not is_published(out):
         raise ValueError(f"{out} is there and is not a published agent; name another folder with --out")
+    config = read_config(folder.config)
     checkpoint, remarks = newest_checkpoint(folder.checkpoints)
-    weights = dump_tensors({name: t.cpu().contiguous() for name, t in unnest("agent", checkpoint.tensors).items()})
+    check_settings(config, checkpoint, folder.config)
+    tensors = unnest("agent", checkpoint.tensors)
+    load_weights(build_agent(config, Laboratory(config.task, config.optics)), tensors, run)
+    weights = dump_tensors({name: tensor.cpu().contiguous() for name, tensor in tensors.items()})
     counters = checkpoint.counters
     note = {"sha256": hashlib.sha256(weights).hexdigest(), "frames": counters["frames"], "minutes": counters["minutes"]}
 
-    part = out.with_name(out.name + ".part")
-    shutil.rmtree(part, ignore_errors=True)
-    part.mkdir(parents=True)
-    for name in ("config.json", "versions.json"):
-        shutil.copyfile(run / name, part / name)
-    (part / "metrics.jsonl").write_text("".join(thinned(metrics_lines(run / "metrics.jsonl", counters["rounds"]))))
-    (part / WEIGHTS).write_bytes(weights)
-    (part / NOTE).write_text(json.dumps(note, indent=2) + "\n")
-    if (run / TRIALS).exists():
-        write_trials(compact(read_trials(run / TRIALS)), part / TRIALS)
-        if (run / TRIALS).stat().st_mtime < (folder.checkpoints / f"{checkpoint.number:06d}").stat().st_mtime:
-            remarks.append(f"{run / TRIALS} is older than the weights; evaluate and publish again if training went on")
-    else:
-        remarks.append(f"there is no {run / TRIALS}; to publish it as well, evaluate the run first")
-    shutil.rmtree(out, ignore_errors=True)
-    part.rename(out)
+    lines = read_lines(run / METRICS).up_to(checkpoint.known().rounds)
+    with whole(out) as part:
+        part.mkdir(parents=True)
+        for name in ("config.json", "versions.json"):
+            shutil.copyfile(run / name, part / name)
+        (part / METRICS).write_bytes(b"".join(line + b"\n" for line in thinned(lines)))
+        (part / WEIGHTS).write_bytes(weights)
+        (part / NOTE).write_text(json.dumps(note, indent=2) + "\n")
+        problem = why_not(run / TRIALS, config)
+        if problem:
+            remarks.append(
+                f"the trial table is not published: {problem}; evaluate first: gnomon evaluate {quote(str(run))}"
+            )
+        else:
+            write_trials(compact(read_trials(run / TRIALS)), part / TRIALS)
+            if (run / TRIALS).stat().st_mtime < (folder.checkpoints / f"{checkpoint.number:06d}").stat().st_mtime:
+                remarks.append(
+                    f"{run / TRIALS} is older than the weights; evaluate and publish again if training went on"
+                )
     return remarks
 
 
@@ -134,13 +165,46 @@ def compact(trials: pl.DataFrame) -> pl.DataFrame:
     return trials.drop([name for name in trials.columns if name.endswith("_frame") and name not in FIXED])
 
 
-def metrics_lines(path: Path, rounds: int) -> list[str]:
-    """The lines up to this round; a kill may have torn the last."""
-    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    return [line for line in lines if line.endswith("\n") and json.loads(line)["round"] <= rounds]
+def check_published(folder: Path) -> list[Finding]:
+    """Everything in a published agent's folder that is not as it was written."""
+    found: list[Finding] = []
+    for path, read in (
+        (folder / "config.json", lambda: load_agent(folder)),
+        (folder / "versions.json", lambda: read_object(folder / "versions.json", Versions)),
+        (folder / TRIALS, lambda: read_trials(folder / TRIALS) if (folder / TRIALS).exists() else None),
+    ):
+        try:
+            read()
+        except (OSError, ValueError) as error:
+            found.append(Finding(path, str(error), "get the agent again"))
+    lines = read_lines(folder / METRICS)
+    found += [Finding(folder / METRICS, f"line {number} is not a line of metrics") for number, _ in lines.damaged]
+    return found
 
 
-def thinned(lines: list[str]) -> list[str]:
+def why_not(table: Path, config: RunConfig) -> str:
+    """Why a trial table is not that of the run's standard evaluation; empty if it is."""
+    try:
+        trials = read_trials(table)
+    except (OSError, ValueError) as error:
+        return str(error)
+    made = table.with_name("evaluation.json")
+    try:
+        asked = parse_json(made.read_bytes())
+        if RunConfig.from_json(json.dumps(asked["config"])).task != config.task:
+            return f"{made} tells of another task than the run's"
+    except FileNotFoundError:
+        pass  # an older version wrote none
+    except (ValueError, TypeError, KeyError) as error:
+        return f"{made} is damaged ({error})"
+    intervals = {*getattr(config.task, config.task.intervals_setting), *getattr(config.task, "probe_intervals", ())}
+    others = sorted(set(trials["sample_interval"]) - intervals)
+    if set(trials["task"]) - {config.task.name}:
+        return f"{table} has trials of {', '.join(sorted(set(trials['task'])))}"
+    return f"{table} has sample intervals that were not trained: {', '.join(map(str, others))}" if others else ""
+
+
+def thinned(lines: list[Line]) -> list[Line]:
     """Evenly spread lines, the first and the last among them, so that there are at most `METRICS_LINES`."""
     if len(lines) <= METRICS_LINES:
         return lines

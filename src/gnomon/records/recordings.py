@@ -4,9 +4,10 @@ Axes: lane, frame, unit. Together with the trial table (lane, episode, start_fra
 trial's activity, aligned to any event.
 """
 
+import zlib
 from pathlib import Path
 from typing import Any
-from zipfile import ZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 import polars as pl
@@ -17,6 +18,7 @@ from zarr.storage import MemoryStore, ZipStore
 
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.tasks.base import FRAMES_PER_SECOND
+from gnomon.records.writing import whole
 
 
 class Recorder:
@@ -73,22 +75,23 @@ class Recorder:
 def write_recording(recording: xr.Dataset, path: Path) -> None:
     """Write a recording into one file; a half-written one never takes the place of a whole one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
     # xarray rewrites attributes, and an archive cannot replace a file; so it is filled when all is written.
     files: dict[str, Any] = {}
     recording.to_zarr(MemoryStore(files), zarr_format=3, consolidated=False)
-    with ZipFile(part, "w") as archive:
+    with whole(path) as part, ZipFile(part, "w") as archive:
         for name, contents in files.items():
             archive.writestr(name, contents.to_bytes())
-    part.replace(path)
 
 
 def read_recording(path: Path) -> xr.Dataset:
     """Read a recording into memory."""
     if not path.exists():
         raise FileNotFoundError(f"there is no recording at {path}; `gnomon evaluate RUN --record-lanes 8` makes one")
-    with ZipStore(path, mode="r") as store:
-        return xr.open_zarr(store, consolidated=False).load()
+    try:
+        with ZipStore(path, mode="r") as store:
+            return xr.open_zarr(store, consolidated=False).load()
+    except (BadZipFile, OSError, ValueError, KeyError, RuntimeError, zlib.error) as error:
+        raise ValueError(f"{path} is not a recording, or is damaged ({error})") from None
 
 
 def locate_trials(recording: xr.Dataset, trials: pl.DataFrame) -> pl.DataFrame:

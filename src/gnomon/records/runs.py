@@ -7,14 +7,15 @@ metrics.jsonl     one line of metrics per logged round
 trials/*.parquet  the training's trials, a part per checkpoint
 checkpoints/      see gnomon.learn.checkpoint
 tensorboard/      the metrics as curves
+set-aside/        what was damaged, or newer than the checkpoint a run went on from; see gnomon.records.contents
 """
 
 import fcntl
+import hashlib
+import io
 import json
-import math
 import os
 import platform
-import shutil
 import sys
 import time
 from collections.abc import Iterator
@@ -23,12 +24,40 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import Any, Required, TypedDict
 
 import polars as pl
 import torch
 
+from gnomon.declared import read_object
+from gnomon.records import metrics
+from gnomon.records.contents import CHECKPOINTS, METRICS, TRIALS, PartFacts, part_name, part_number
+from gnomon.records.writing import write_text, write_whole
+
+__all__ = ["RunFolder", "alive", "list_runs", "versions", "write_text"]
+
 LIBRARIES = ("gnomon", "torch", "numpy", "polars", "safetensors", "gymnasium")
+
+
+class Status(TypedDict, total=False):
+    """What status.json declares; it may hold more."""
+
+    state: Required[str]
+    process: int
+    time: str
+    controller: str
+    reason: str
+    frames: int
+    minutes: float
+    criterion: float
+    rewarded: float
+
+
+class Versions(TypedDict, total=False):
+    """What is read back from versions.json."""
+
+    threads: int
 
 
 @dataclass(frozen=True)
@@ -41,7 +70,7 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> Path:
-        return self.path / "checkpoints"
+        return self.path / CHECKPOINTS
 
     @property
     def tensorboard(self) -> Path:
@@ -50,8 +79,10 @@ class RunFolder:
     def create(self, config: str) -> None:
         """Make a new run's folder; one that holds a run already is not touched."""
         if self.config.exists():
-            raise ValueError(f"{self.path} holds a run already; choose another name, or --resume {self.path}")
-        for folder in (self.checkpoints, self.path / "trials"):
+            raise ValueError(
+                f"{self.path} holds a run already; choose another name, or --resume {quote(str(self.path))}"
+            )
+        for folder in (self.checkpoints, self.path / TRIALS):
             folder.mkdir(parents=True, exist_ok=True)
         write_text(self.config, config)
         write_text(self.path / "versions.json", json.dumps(versions(), indent=2))
@@ -69,9 +100,10 @@ class RunFolder:
     def threads(self) -> int | None:
         """How many threads the run was started with, if that is known."""
         try:
-            return json.loads((self.path / "versions.json").read_text()).get("threads")
+            threads = read_object(self.path / "versions.json", Versions).get("threads", 0)
         except (OSError, ValueError):
             return None
+        return threads if threads > 0 else None
 
     def require(self) -> None:
         """Raise unless this is a run's folder."""
@@ -92,56 +124,45 @@ class RunFolder:
     def read_status(self) -> dict[str, Any]:
         """How the run went; a run whose process is gone without a word is "interrupted"."""
         try:
-            status = json.loads((self.path / "status.json").read_text())
+            status: dict[str, Any] = {**read_object(self.path / "status.json", Status)}
         except (OSError, ValueError):
             return {"state": "unknown"}
-        if status.get("state") == "running" and not alive(status.get("process", -1)):
+        if status["state"] == "running" and not alive(status.get("process", -1)):
             status["state"] = "interrupted"
         return status
 
-    # Trials and metrics, which grow with the checkpoints and are cut back to one when the run resumes from it.
+    # Trials and metrics grow with the checkpoints.
 
-    def write_trials(self, number: int, trials: pl.DataFrame) -> None:
-        part = self.path / "trials" / f"{number:06d}.part"
-        trials.write_parquet(part)
-        part.replace(part.with_suffix(".parquet"))
+    def write_trials(self, number: int, trials: pl.DataFrame) -> PartFacts:
+        """Write a part of the trial table; returns what a checkpoint is to know of it."""
+        file = io.BytesIO()
+        trials.write_parquet(file)
+        (self.path / TRIALS).mkdir(exist_ok=True)
+        write_whole(self.path / TRIALS / part_name(number), file.getvalue())
+        return {"rows": trials.height, "sha256": hashlib.sha256(file.getvalue()).hexdigest()}
 
     def read_trials(self) -> pl.DataFrame:
-        """All trials of the training so far."""
-        parts = sorted((self.path / "trials").glob("*.parquet"))
+        """All trials of the training so far. ValueError, which names the file, if a part is damaged."""
+        parts = sorted(path for path in (self.path / TRIALS).glob("*.parquet") if part_number(path) is not None)
         if not parts:
             raise FileNotFoundError(f"{self.path} has no trials yet")
-        return pl.concat([pl.read_parquet(part) for part in parts])
+        return pl.concat([read_part(part) for part in parts])
 
     def append_metrics(self, rows: list[dict[str, Any]]) -> None:
-        """Add one line per row. JSON has no NaN: what is undefined in a round is null."""
-        with (self.path / "metrics.jsonl").open("a") as file:
-            for row in rows:
-                defined = {name: value if math.isfinite(value) else None for name, value in row.items()}
-                file.write(json.dumps(defined) + "\n")
+        """Add one line per row."""
+        metrics.append_metrics(self.path / METRICS, rows)
 
     def read_metrics(self) -> pl.DataFrame:
         """One row per logged round."""
-        path = self.path / "metrics.jsonl"
-        if not path.exists() or not path.stat().st_size:
-            raise FileNotFoundError(f"{self.path} has no metrics yet")
-        return pl.read_ndjson(path, infer_schema_length=None)
+        return metrics.read_metrics(self.path / METRICS)
 
-    def cut_back(self, number: int, rounds: int) -> None:
-        """Drop what came after checkpoint `number`, written after that many rounds; it will come again."""
-        for part in (self.path / "trials").glob("*.parquet"):
-            if int(part.stem) > number:
-                part.unlink()
-        for checkpoint in self.checkpoints.glob("*"):
-            if checkpoint.name.isdigit() and int(checkpoint.name) > number:
-                shutil.rmtree(checkpoint)
-        path = self.path / "metrics.jsonl"
-        if path.exists():
-            lines = path.read_text().splitlines(keepends=True)
-            write_text(
-                path,
-                "".join(line for line in lines if line.endswith("\n") and json.loads(line)["round"] <= rounds),
-            )
+
+def read_part(path: Path) -> pl.DataFrame:
+    """A part of the trial table; ValueError if it is damaged."""
+    try:
+        return pl.read_parquet(path)
+    except pl.exceptions.PolarsError as error:
+        raise ValueError(f"{path} is damaged ({error}); see gnomon check {quote(str(path.parents[1]))}") from None
 
 
 def alive(process: int) -> bool:
@@ -153,13 +174,6 @@ def alive(process: int) -> bool:
     except PermissionError:
         return True
     return process > 0
-
-
-def write_text(path: Path, text: str) -> None:
-    """Replace a file by one that is whole."""
-    part = path.with_name(path.name + ".part")
-    part.write_text(text)
-    part.replace(path)
 
 
 def versions() -> dict[str, Any]:

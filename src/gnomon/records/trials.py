@@ -1,5 +1,6 @@
 """The trial table: one row per trial, in one declared schema, as polars and Parquet."""
 
+import io
 from pathlib import Path
 
 import polars as pl
@@ -7,6 +8,7 @@ from torch import Tensor
 
 from gnomon.lab.tasks.base import Outcome, Task
 from gnomon.lab.trials import NO_PRODUCTION, Trials
+from gnomon.records.writing import write_whole
 
 OUTCOMES = pl.Enum([outcome.name.lower() for outcome in Outcome if outcome is not Outcome.NONE])
 
@@ -66,9 +68,9 @@ def take_trials(trials: Trials) -> pl.DataFrame:
 def write_trials(table: pl.DataFrame, path: Path) -> None:
     """Write a trial table as Parquet; a half-written file never takes the place of a whole one."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    table.write_parquet(part)
-    part.replace(path)
+    file = io.BytesIO()
+    table.write_parquet(file)
+    write_whole(path, file.getvalue())
 
 
 def read_trials(path: Path) -> pl.DataFrame:

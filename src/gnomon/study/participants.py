@@ -4,7 +4,6 @@ A family has the same controller and settings, and differs in the seed only.
 """
 
 import hashlib
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from gnomon.config import RunConfig, read_config
 from gnomon.lab.tasks import PAPER, ReadySetGo
 from gnomon.learn.checkpoint import newest_checkpoint, unnest
 from gnomon.presets import preset
-from gnomon.published.agents import NOTE, PUBLISHED, SHIPPED, find_agent, is_published, read_weights
+from gnomon.published.agents import NOTE, PUBLISHED, SHIPPED, find_agent, is_published, read_note, read_weights
 from gnomon.records.people import is_people, read_people
 from gnomon.records.runs import RunFolder
 from gnomon.subjects.scripted import SUBJECTS
@@ -172,7 +171,7 @@ def trained(asked: str, name: str) -> Participant:
     folder = RunFolder(find_agent(Path(asked)))
     config = read_config(folder.config)
     if is_published(folder.path):
-        weights, counters = read_weights(folder.path), json.loads((folder.path / NOTE).read_text())
+        weights, counters = read_weights(folder.path), read_note(folder.path)
     else:
         checkpoint, _ = newest_checkpoint(folder.checkpoints)
         weights, counters = unnest("agent", checkpoint.tensors), checkpoint.counters

@@ -18,11 +18,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
-from typing import IO, Any, Literal, Protocol
+from typing import IO, Any, Literal, Protocol, TypedDict
 
 import torch
 
 from gnomon.config import read_config
+from gnomon.declared import read_object
 from gnomon.learn.loop import Limits, Trainer, patient_interrupts, resume
 from gnomon.learn.malloc import keep_freed_memory
 from gnomon.records.runs import RunFolder, write_text
@@ -34,6 +35,16 @@ LOG = "log.txt"  # in a run's folder: what its process said
 
 # Elsewhere: another process trains it, perhaps that of a sweep that was killed.
 State = Literal["waiting", "running", "elsewhere", "stopped", "finished", "failed"]
+
+
+class HowFar(TypedDict, total=False):
+    """progress.json."""
+
+    frames: int
+    minutes: float
+    rewarded: float
+    criterion: float
+    frames_per_second: float
 
 
 class Process(Protocol):
@@ -81,8 +92,8 @@ class Job:
         Any of them may be missing, all of them before the first.
         """
         if self.state == "running":
-            with suppress(FileNotFoundError):  # it has not done a round yet
-                return json.loads(progress_file(self.folder).read_text())
+            with suppress(FileNotFoundError, ValueError):  # it has not done a round yet
+                return {**read_object(progress_file(self.folder), HowFar)}
         return self.folder.read_status()
 
     def finished(self) -> bool:
@@ -236,7 +247,7 @@ def work(path: Path, threads: int) -> None:
     Thread(target=stop_with_the_sweep, daemon=True).start()
     trainer, complaints = resume(path)
     for complaint in complaints:
-        print(f"{complaint}; going on from the checkpoint before it")
+        print(f"damaged: {complaint}")
     print(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  process {os.getpid()}, from {trainer.frames:,} frames")
     reason = trainer.run(Limits(), ProgressNote(trainer))
     print(f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {reason}, at {trainer.frames:,} frames")

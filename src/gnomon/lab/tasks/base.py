@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from gnomon.lab.screen import Box, Colour, Picture, Widget, check_colour, check_picture
-from gnomon.lab.tasks.checks import at_least
+from gnomon.lab.tasks.checks import LARGEST, at_least
 
 if TYPE_CHECKING:
     from gnomon.lab.trials import Trials
@@ -135,7 +135,7 @@ class Task(ABC):
     def __post_init__(self) -> None:
         at_least(self, 0, "pause", "frames_off_monitor")
         at_least(self, 1, "frames_to_fixate", "trials_per_episode")
-        if not 1 / FRAMES_PER_SECOND <= self.episode_seconds < math.inf:
+        if not 1 / FRAMES_PER_SECOND <= self.episode_seconds <= LARGEST / FRAMES_PER_SECOND:
             raise ValueError(f"episode_seconds is {self.episode_seconds}; an episode must last at least one frame")
         for name in ("fixation_reward", "correct_reward", "incorrect_reward"):
             if not math.isfinite(getattr(self, name)):

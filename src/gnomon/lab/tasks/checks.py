@@ -2,12 +2,17 @@
 
 from itertools import pairwise
 
+LARGEST = 1_000_000_000  # of a whole number in a task's settings: sums of a few fit into 32 bits
+LONGEST = 1_000_000  # frames of an interval, which is more than four hours
+
 
 def at_least(task: object, minimum: int, *names: str) -> None:
     for name in names:
         value = getattr(task, name)
         if isinstance(value, bool) or not isinstance(value, int) or value < minimum:
             raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {minimum}")
+        if value > LARGEST:
+            raise ValueError(f"{name} is {value!r}; it must be at most {LARGEST:,}")
 
 
 def check_probability(task: object, *names: str) -> None:
@@ -24,10 +29,12 @@ def check_intervals(name: str, intervals: tuple[int, ...], length: int | None = 
         raise ValueError(f"{name} is {intervals}; this task needs exactly {length}: short, long")
     if any(isinstance(i, bool) or not isinstance(i, int) or i < 1 for i in intervals):
         raise ValueError(f"{name} is {intervals}; every interval must be a whole number of frames, at least 1")
+    if max(intervals) > LONGEST:
+        raise ValueError(f"{name} is {intervals}; an interval has at most {LONGEST:,} frames")
     if any(later <= earlier for earlier, later in pairwise(intervals)):
         raise ValueError(f"{name} is {intervals}; intervals must be ascending, each listed once")
 
 
 def check_factors(name: str, factors: tuple[float, ...]) -> None:
-    if not factors or any(factor <= 0 for factor in factors):
+    if not factors or any(not 0 < factor < LARGEST for factor in factors):
         raise ValueError(f"{name} is {factors}; give at least one tolerance factor, all above 0")
