@@ -122,7 +122,7 @@ def test_reproduce_takes_the_shipped_agents_in_the_order_of_the_paper(
         path.write_text(json.dumps(config | {"agent": config["agent"] | agent}))
     monkeypatch.setattr(participants, "SHIPPED", here / "shipped")
     asked: list[tuple] = []
-    monkeypatch.setattr(reproduce_module, "write", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(reproduce_module, "write", lambda *arguments, clock: asked.append(arguments))
     assert main(["reproduce", "--out", "mine", "--trials", "300"]) == 0
     runs, out, trials, seed, live, commands = asked[0]
     assert runs == ("published/b-0", "published/a-0", "published/d-0", "published/c-0")
@@ -134,7 +134,7 @@ def test_reproduce_can_begin_with_the_training(here: Path, monkeypatch: pytest.M
     (here / "two.toml").write_text('[[run]]\nname = "lstm"\nseeds = [0, 1]\n')
     swept, asked = [], []
     monkeypatch.setattr(sweep_module, "sweep", swept.append)
-    monkeypatch.setattr(reproduce_module, "write", lambda *arguments: asked.append(arguments))
+    monkeypatch.setattr(reproduce_module, "write", lambda *arguments, clock: asked.append(arguments))
     assert main(["reproduce", "--train", "--experiment", "two.toml", "--out", "mine"]) == 0
     assert swept == [sweep_module.Sweep(Path("two.toml"), Path("mine/runs"))]
     assert asked[0][0] == ("mine/runs/lstm-0", "mine/runs/lstm-1")
@@ -148,5 +148,7 @@ def test_reproduce_stops_if_the_training_did(here: Path, monkeypatch: pytest.Mon
         raise SystemExit(130)
 
     monkeypatch.setattr(sweep_module, "sweep", stopped)
-    monkeypatch.setattr(reproduce_module, "write", lambda *arguments: pytest.fail("a page of half-trained agents"))
+    monkeypatch.setattr(
+        reproduce_module, "write", lambda *arguments, clock: pytest.fail("a page of half-trained agents")
+    )
     assert main(["reproduce", "--train", "--experiment", "one.toml"]) == 130

@@ -13,12 +13,13 @@ SOURCE = Path(__file__).parents[1] / "src"
 
 # What each layer may import besides itself. Top modules belong to a layer: `gnomon.config` to learn, `gnomon.cli` to
 # commands; the gym environment, to one of its own.
-LEARNING = ("lab", "agent", "records", "subjects", "learn")
+LEARNING = ("declared", "lab", "agent", "records", "subjects", "learn")
 ALL = (*LEARNING, "published", "sweep", "cluster", "analysis", "gym")
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
-    "lab": (),
-    "agent": ("lab",),
-    "records": ("lab", "agent"),
+    "declared": (),
+    "lab": ("declared",),
+    "agent": ("lab", "declared"),
+    "records": ("lab", "agent", "declared"),
     "subjects": ("lab", "agent", "records"),
     "gym": ("lab", "records"),
     "learn": LEARNING,
@@ -31,7 +32,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "play": (*ALL, "study", "report"),
     "commands": (*ALL, "study", "report", "play"),
 }
-TOP = dict.fromkeys(("config", "config_v1", "declared", "presets"), "learn") | {
+TOP = dict.fromkeys(("config", "config_v1", "presets"), "learn") | {
     "cli": "commands",
     "__main__": "commands",
 }
@@ -40,11 +41,6 @@ TOP = dict.fromkeys(("config", "config_v1", "declared", "presets"), "learn") | {
 KNOWN = {
     ("gnomon.report.animation", "gnomon.subjects.trial_film"),
     ("gnomon.report.film", "gnomon.subjects.trial_film"),
-    ("gnomon.report.participants", "gnomon.config"),
-    ("gnomon.report.participants", "gnomon.learn.checkpoint"),
-    ("gnomon.report.participants", "gnomon.subjects.scripted"),
-    ("gnomon.report.study", "gnomon.subjects.evaluation"),
-    ("gnomon.report.study", "gnomon.subjects.scripted"),
 }
 
 

@@ -48,6 +48,8 @@ class CountingLaboratory:
 class CountingAgent:
     """Counts frames since the reset, this one included; its policy tells the count and what it sees."""
 
+    controller = SimpleNamespace(recurrent=True)
+
     def initial_state(self, lanes: int) -> dict[str, Tensor]:
         return {"count": torch.zeros(lanes)}
 

@@ -18,7 +18,7 @@ from gnomon.learn.loop import Limits, start
 from gnomon.published import agents
 from gnomon.published.agents import find_agent, is_published, load_agent, publish_agent, thinned
 from gnomon.records.runs import RunFolder
-from gnomon.records.trials import write_trials
+from gnomon.records.trials import read_trials, write_trials
 
 ROUNDS = 20
 
@@ -82,8 +82,12 @@ def test_a_published_folder_has_the_agent_and_how_it_came_about(run: Path, tmp_p
         "config.json", "evaluation/trials.parquet", "metrics.jsonl", "published.json", "versions.json",
         "weights.safetensors",
     ]  # fmt: skip
-    for same in ("config.json", "versions.json", "metrics.jsonl", "evaluation/trials.parquet"):
+    for same in ("config.json", "versions.json", "metrics.jsonl"):
         assert (out / same).read_bytes() == (run / same).read_bytes()
+    table, shipped = (read_trials(folder / "evaluation" / "trials.parquet") for folder in (run, out))
+    assert shipped.equals(table.select(shipped.columns))
+    assert {"sample_interval", "production_interval", "end_frame", "probe"} <= set(shipped.columns)
+    assert "set_frame" not in shipped.columns  # the frames of events take most of the room
     assert len(RunFolder(out).read_metrics()) == 2
     counters = newest_checkpoint(run / "checkpoints")[0].counters
     assert json.loads((out / "published.json").read_text()) == {

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tiny_study import TINY, tiny_runs
 
-from gnomon.config import RunConfig
+from gnomon.config import Loss, RunConfig
 from gnomon.lab.tasks import CuedProduction
 from gnomon.study.participants import compared, families, participants
 from gnomon.study.settings import in_words, settings_beside_the_papers
@@ -30,7 +30,7 @@ def test_seeds_are_a_family_and_other_settings_are_not(runs: list[str]) -> None:
 
 def test_a_short_horizon_never_stands_for_its_controller(runs: list[str]) -> None:
     first, second = participants(runs[:2])
-    learning = replace(first.config.learning, horizon=4)
+    learning = replace(first.config.learning, loss=Loss(horizon=4))
     short = [replace(each, config=replace(each.config, learning=learning)) for each in (first, second)]
     short = [replace(each, config=replace(each.config, seed=number)) for number, each in enumerate(short)]
     every = families([*short, second])
@@ -40,7 +40,9 @@ def test_a_short_horizon_never_stands_for_its_controller(runs: list[str]) -> Non
 
 def test_families_of_one_name_keep_their_members_names(runs: list[str]) -> None:
     first, second = participants(runs[:2])
-    wider = replace(second, config=replace(second.config, learning=replace(second.config.learning, discount=0.9)))
+    wider = replace(
+        second, config=replace(second.config, learning=replace(second.config.learning, loss=Loss(discount=0.9)))
+    )
     assert [family.name for family in families([first, wider])] == ["lstm-0", "lstm-1"]
 
 

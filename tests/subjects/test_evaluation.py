@@ -77,7 +77,8 @@ def test_every_lane_does_the_same_number(agent: Agent, trials: int, lanes: int |
 
 
 @pytest.mark.parametrize(
-    ("trials", "shared"), [(60_000, (200, 300)), (5_000, (100, 50)), (2_001, (41, 49)), (50, (1, 50)), (6, (1, 6))]
+    ("trials", "shared"),
+    [(60_000, (1200, 50)), (120_000, (1200, 100)), (5_000, (100, 50)), (2_001, (41, 49)), (50, (1, 50)), (6, (1, 6))],
 )
 def test_trials_are_shared_out_in_whole_episodes(trials: int, shared: tuple[int, int]) -> None:
     assert share_trials(trials, PAPER) == shared

@@ -47,7 +47,8 @@ def test_an_agent_decides_by_what_it_sees_and_remembers(controller: str) -> None
     output, state = subject.agent.unroll(drive, first, subject.agent.initial_state(LANES))
     for t, moment in enumerate(moments):
         decision = moment.decision
-        torch.testing.assert_close(decision.logits, output.logits[t], rtol=1e-4, atol=1e-5)
+        policy, expected = decision.logits.log_softmax(1), output.logits[t].log_softmax(1)
+        torch.testing.assert_close(policy, expected, rtol=1e-4, atol=1e-5)
         torch.testing.assert_close(decision.value, output.value[t], rtol=1e-4, atol=1e-5)
         chosen = decision.logits.log_softmax(1).gather(1, decision.action[:, None])[:, 0]
         torch.testing.assert_close(decision.log_prob, chosen)

@@ -58,13 +58,13 @@ class FeatureCache:
 
     @torch.no_grad()
     def look(self, ids: Tensor) -> Tensor:
-        """The drive of observations, for acting: ids int64 [B] -> [B, D], without gradient."""
+        """The drive of observations, for acting: ids int [B] -> [B, D], without gradient."""
         self._drive_all(ids)
         return self._drive.index_select(0, ids)
 
     @torch.no_grad()
     def decide(self, ids: Tensor) -> Output:
-        """What an agent without a memory makes of observations: ids int64 [B]; its logits are log probabilities."""
+        """What an agent without a memory makes of observations: ids int [B]; its logits are log probabilities."""
         self._drive_all(ids)
         said = self._said.index_select(0, ids)
         hidden = self._drive.index_select(0, ids)
@@ -75,7 +75,7 @@ class FeatureCache:
         self._synchronise()
         if self._stale:
             self._fill()
-        self._looked_at.index_fill_(0, ids, True)
+        self._looked_at.index_fill_(0, ids.long(), True)
         if not self._driven.index_select(0, ids).all():
             self._see(ids)
             if self.observations <= SMALL_TABLE:
