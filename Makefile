@@ -16,7 +16,7 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $(STAMP)
 
-# Films and scripted subjects, then the paper with the agents that come along, then a short training from nothing, whose
+# Films and scripted subjects, then the paper with the published agents, then a short training from nothing, whose
 # curve joins them on the page: only that is new, so the second `reproduce` takes seconds.
 demo: setup
 	$(BIN)/gnomon demo --out $(DEMO)
@@ -25,9 +25,9 @@ demo: setup
 	$(BIN)/gnomon train --runs $(DEMO)/runs --name live --minutes 1.5
 	$(BIN)/gnomon reproduce --out $(DEMO)/paper --live $(DEMO)/runs/live
 
-# The extra for clusters is needed by its tests only.
+# The extras for clusters and Stable-Baselines3 are needed by their tests only.
 $(CLUSTER): $(STAMP)
-	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,cluster]"
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,cluster,sb3]"
 	touch $(CLUSTER)
 
 test: setup $(CLUSTER) lint types
