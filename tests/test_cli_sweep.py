@@ -17,11 +17,11 @@ from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.cli import main
 from gnomon.commands.sweep import progress_table
-from gnomon.learn.checkpoint import newest_checkpoint
 from gnomon.learn.loop import Limits, start
 from gnomon.published import agents
 from gnomon.records.runs import RunFolder, write_text
 from gnomon.records.trials import read_trials
+from gnomon.saving.checkpoint import newest_checkpoint
 from gnomon.sweep.experiment import read_experiment
 from gnomon.sweep.sweeper import Sweeper, progress_file
 

@@ -32,7 +32,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "play": (*ALL, "study", "report"),
     "commands": (*ALL, "study", "report", "play"),
 }
-TOP = dict.fromkeys(("config", "config_v1", "presets"), "learn") | {
+TOP = dict.fromkeys(("config", "config_v1", "presets", "saving"), "learn") | {
     "cli": "commands",
     "__main__": "commands",
 }

@@ -14,9 +14,9 @@ from chaos_cases import COUNTS, MORE, assert_answered, assert_nothing_lost, cont
 from safetensors.torch import save
 from small_run import FRAMES_PER_ROUND
 
-from gnomon.learn.checkpoint import DamagedCheckpoint, checksum, read_checkpoint
 from gnomon.learn.loop import Limits, resume, start
 from gnomon.published.agents import publish_agent
+from gnomon.saving.checkpoint import DamagedCheckpoint, checksum, read_checkpoint
 
 ROUNDS = 10
 EVERY_ROUND = 0.0  # minutes between checkpoints

@@ -15,9 +15,9 @@ from chaos_cases import COUNTS, MORE, typed
 from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.agent.controllers import CONTROLLERS
-from gnomon.learn.checkpoint import newest_checkpoint
 from gnomon.learn.loop import Limits, start
 from gnomon.records.runs import RunFolder
+from gnomon.saving.checkpoint import newest_checkpoint
 
 ROUNDS = 12
 CHOSEN = sorted(CONTROLLERS) if MORE > 1 else ["gru"]  # a process takes seconds to start; tests/learn kills an LSTM

@@ -17,9 +17,9 @@ from gnomon.cluster.pools import ClusterError, Ledger, unroll_bytes
 from gnomon.cluster.start import Plan, Resources, check_store, make_plan
 from gnomon.cluster.sweep import jobs_on
 from gnomon.learn.build import build_actor
-from gnomon.learn.checkpoint import newest_checkpoint
 from gnomon.learn.loop import Limits, Trainer, resume, start
 from gnomon.records.runs import RunFolder
+from gnomon.saving.checkpoint import newest_checkpoint
 
 
 @pytest.fixture

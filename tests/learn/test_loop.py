@@ -22,10 +22,10 @@ from gnomon.learn.aids.kl_limit import KLLimitSettings
 from gnomon.learn.aids.rollback import Rollback, RollbackSettings
 from gnomon.learn.aids.vision_freeze import VisionFreezeSettings
 from gnomon.learn.build import stream
-from gnomon.learn.checkpoint import Checkpoint, newest_checkpoint, numbered, unnest, write_checkpoint
 from gnomon.learn.learner import NotFiniteError
 from gnomon.learn.loop import Limits, Trainer, resume, start
 from gnomon.records.runs import RunFolder
+from gnomon.saving.checkpoint import Checkpoint, newest_checkpoint, numbered, unnest, write_checkpoint
 
 ROUNDS = 22
 EVERY_ROUND = 0.0  # minutes between checkpoints: one after each round

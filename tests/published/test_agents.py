@@ -13,12 +13,12 @@ import torch
 from safetensors.torch import load_file, save
 from small_run import CONFIG, FRAMES_PER_ROUND
 
-from gnomon.learn.checkpoint import newest_checkpoint, numbered, unnest
 from gnomon.learn.loop import Limits, start
 from gnomon.published import agents
 from gnomon.published.agents import find_agent, is_published, load_agent, publish_agent, thinned
 from gnomon.records.runs import RunFolder
 from gnomon.records.trials import read_trials, write_trials
+from gnomon.saving.checkpoint import newest_checkpoint, numbered, unnest
 
 ROUNDS = 20
 

@@ -10,10 +10,10 @@ import pytest
 import small_run
 from small_run import FRAMES_PER_ROUND
 
-from gnomon.learn.checkpoint import newest_checkpoint
 from gnomon.learn.loop import Limits, resume, start
 from gnomon.records import writing
 from gnomon.records.writing import CannotWrite, append_whole, patiently, whole, write_text
+from gnomon.saving.checkpoint import newest_checkpoint
 
 FULL = OSError(errno.ENOSPC, "No space left on device")
 

@@ -8,7 +8,19 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "docs" / "api.md"
 # What is meant to be called from outside; commands, pages and the report's wording are not.
-PARTS = ("lab", "lab/tasks", "gym", "agent", "subjects", "learn", "learn/aids", "records", "analysis", "report/figures")
+PARTS = (
+    "lab",
+    "lab/tasks",
+    "gym",
+    "agent",
+    "subjects",
+    "learn",
+    "learn/aids",
+    "saving",
+    "records",
+    "analysis",
+    "report/figures",
+)
 SINGLE = ("config.py", "presets.py", "published/agents.py")
 
 INTRODUCTION = """\

@@ -15,8 +15,8 @@ from small_experiment import SMALL, toml, write_experiment
 from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.config import Schedule
-from gnomon.learn.checkpoint import newest_checkpoint
 from gnomon.records.runs import RunFolder
+from gnomon.saving.checkpoint import newest_checkpoint
 from gnomon.sweep.experiment import read_experiment
 from gnomon.sweep.sweeper import Job, Process, Sweeper, progress_file
 

@@ -21,9 +21,9 @@ class Check:
 def check(options: Check) -> None:
     from gnomon.commands.printing import command
     from gnomon.commands.printing import console as make_console
-    from gnomon.learn.check import check_run
     from gnomon.published.agents import check_published, find_agent, is_published
     from gnomon.records.runs import RunFolder
+    from gnomon.saving.check import check_run
 
     console, folder = make_console(), find_agent(options.run)
     if is_published(folder):

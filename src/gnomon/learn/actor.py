@@ -8,8 +8,8 @@ from torch import Tensor
 from gnomon.agent.agent import Agent
 from gnomon.agent.feature_cache import FeatureCache
 from gnomon.lab.laboratory import Laboratory
-from gnomon.learn.checkpoint import nest, unnest
 from gnomon.learn.unroll import Unroll
+from gnomon.saving.checkpoint import nest, unnest
 from gnomon.subjects.agent import AgentSubject
 from gnomon.subjects.subject import frames
 

@@ -16,10 +16,10 @@ from gnomon.agent.agent import Agent
 from gnomon.agent.feature_cache import FeatureCache, backpropagate_into_vision
 from gnomon.config import LearningConfig
 from gnomon.learn.aids import build_aids
-from gnomon.learn.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 from gnomon.learn.losses import impala_loss
 from gnomon.learn.schedule import LearningRate, Progress
 from gnomon.learn.unroll import Unroll
+from gnomon.saving.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 
 
 class NotFiniteError(ArithmeticError):

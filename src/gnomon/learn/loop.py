@@ -16,10 +16,8 @@ import torch
 from gnomon.config import RunConfig, read_config
 from gnomon.declared import build
 from gnomon.learn.build import build_actor, stream
-from gnomon.learn.checkpoint import Checkpoint, Notes, nest, newest_checkpoint, unnest, write_checkpoint
 from gnomon.learn.curves import Curves
 from gnomon.learn.learner import Learner, NotFiniteError, means
-from gnomon.learn.restore import check_settings, load_weights
 from gnomon.learn.schedule import Progress
 from gnomon.learn.scores import Recent, rewarded_share
 from gnomon.learn.source import OwnLanes, Source, SourceLost
@@ -34,6 +32,8 @@ from gnomon.records.contents import (
 from gnomon.records.metrics import read_lines
 from gnomon.records.runs import RunFolder
 from gnomon.records.writing import patiently
+from gnomon.saving.checkpoint import Checkpoint, Notes, nest, newest_checkpoint, unnest, write_checkpoint
+from gnomon.saving.restore import check_settings, load_weights
 
 Written = TypeVar("Written")
 

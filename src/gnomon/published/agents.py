@@ -33,13 +33,13 @@ from gnomon.config import RunConfig, read_config
 from gnomon.declared import parse_json, read_object
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.build import build_agent, usable_device
-from gnomon.learn.checkpoint import newest_checkpoint, unnest
-from gnomon.learn.restore import check_settings, load_weights
 from gnomon.records.contents import METRICS, Finding
 from gnomon.records.metrics import read_lines
 from gnomon.records.runs import RunFolder, Versions
 from gnomon.records.trials import FIXED, read_trials, write_trials
 from gnomon.records.writing import whole
+from gnomon.saving.checkpoint import newest_checkpoint, unnest
+from gnomon.saving.restore import check_settings, load_weights
 
 SHIPPED = Path(__file__).parent  # in the package
 PUBLISHED = "published"  # what their names begin with

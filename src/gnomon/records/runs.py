@@ -5,7 +5,7 @@ versions.json     what it ran with: versions, machine, threads
 status.json       state, frames, minutes, scores
 metrics.jsonl     one line of metrics per logged round
 trials/*.parquet  the training's trials, a part per checkpoint
-checkpoints/      see gnomon.learn.checkpoint
+checkpoints/      see gnomon.saving.checkpoint
 tensorboard/      the metrics as curves
 set-aside/        what was damaged, or newer than the checkpoint a run went on from; see gnomon.records.contents
 """

@@ -15,11 +15,11 @@ import polars as pl
 from gnomon.agent.controllers import CONTROLLERS
 from gnomon.config import RunConfig, read_config
 from gnomon.lab.tasks import PAPER, ReadySetGo
-from gnomon.learn.checkpoint import newest_checkpoint, unnest
 from gnomon.presets import preset
 from gnomon.published.agents import NOTE, PUBLISHED, SHIPPED, find_agent, is_published, read_note, read_weights
 from gnomon.records.people import is_people, read_people
 from gnomon.records.runs import RunFolder
+from gnomon.saving.checkpoint import newest_checkpoint, unnest
 from gnomon.subjects.scripted import SUBJECTS
 from gnomon.sweep.experiment import settings_of
 

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from gnomon.learn.aids.base import Aid
-from gnomon.learn.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 from gnomon.learn.schedule import Progress
 from gnomon.learn.unroll import Unroll
+from gnomon.saving.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 
 if TYPE_CHECKING:
     from gnomon.learn.learner import Learner

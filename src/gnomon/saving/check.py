@@ -8,8 +8,6 @@ from gnomon.config import RunConfig, read_config
 from gnomon.declared import parse_json, read_object
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.build import build_agent
-from gnomon.learn.checkpoint import Checkpoint, DamagedCheckpoint, numbered, read_checkpoint, unnest
-from gnomon.learn.restore import check_settings, load_weights
 from gnomon.records.contents import (
     SET_ASIDE,
     TRIALS,
@@ -22,6 +20,8 @@ from gnomon.records.contents import (
 from gnomon.records.recordings import read_recording
 from gnomon.records.runs import RunFolder, Status, Versions, read_part
 from gnomon.records.trials import read_trials
+from gnomon.saving.checkpoint import Checkpoint, DamagedCheckpoint, numbered, read_checkpoint, unnest
+from gnomon.saving.restore import check_settings, load_weights
 
 Found = Iterator[Finding]
 

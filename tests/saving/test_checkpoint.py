@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.learn.checkpoint import (
+from gnomon.saving.checkpoint import (
     KEPT,
     Checkpoint,
     DamagedCheckpoint,

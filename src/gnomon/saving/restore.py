@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from gnomon.config import RunConfig, flat_settings
-from gnomon.learn.checkpoint import Checkpoint
+from gnomon.saving.checkpoint import Checkpoint
 
 
 def check_settings(config: RunConfig, checkpoint: Checkpoint, path: Path) -> None:
