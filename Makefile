@@ -17,12 +17,13 @@ $(STAMP): pyproject.toml constraints.txt
 	touch $(STAMP)
 
 # Films and scripted subjects, then the paper with the published agents, then a short training from nothing, whose
-# curve joins them on the page: only that is new, so the second `reproduce` takes seconds.
+# curve joins them on the page, and the laboratory in the browser, which the page links to.
 demo: setup
 	$(BIN)/gnomon demo --out $(DEMO)
 	$(BIN)/gnomon reproduce --out $(DEMO)/paper
 	rm -rf $(DEMO)/runs/live
 	$(BIN)/gnomon train --runs $(DEMO)/runs --name live --minutes 1.5
+	$(BIN)/gnomon play --no-open --out $(DEMO)/paper/play.html
 	$(BIN)/gnomon reproduce --out $(DEMO)/paper --live $(DEMO)/runs/live
 
 # The extras for clusters and Stable-Baselines3 are needed by their tests only.

@@ -57,6 +57,15 @@ def test_the_page_is_whole_and_self_contained(page: tuple[Study, str]) -> None:
     assert len(html) < 6e6
 
 
+def test_the_laboratory_in_the_browser_is_linked_if_it_is_there(page: tuple[Study, str]) -> None:
+    study, html = page
+    assert "play.html" not in "".join(re.findall(r'href="[^"]*"', html))
+    (study.folder / "play.html").touch()
+    again = write_report(study.folder, commands=[]).read_text()
+    (study.folder / "play.html").unlink()
+    assert '<a href="play.html">' in again
+
+
 def test_sections_are_numbered_in_their_order(page: tuple[Study, str]) -> None:
     titles = re.findall(r"<h2>(\d+)\. ([^<]*)</h2>", page[1])
     assert [int(number) for number, _ in titles] == list(range(1, len(SECTIONS) + 2))

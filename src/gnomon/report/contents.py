@@ -1,6 +1,7 @@
 """What is on the page, in order, and how it is written from a study's folder."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gnomon.report.figures.performance import words
@@ -25,6 +26,7 @@ from gnomon.report.wording import count, over_seeds, sentence, shares_over_seeds
 from gnomon.study.files import Family, Study, read_study
 from gnomon.study.stages import Stages
 
+LABORATORY = "play.html"  # what `gnomon play --out` writes beside the page is linked from it
 PAPER_TITLE = "Interval timing in deep reinforcement learning agents"
 
 # The page's order; it numbers its sections itself. A new section is a file in `sections` and a line here.
@@ -51,6 +53,8 @@ def write_report(folder: Path, *, commands: Sequence[str], report: Callable[[str
     """
     study = read_study(folder)
     page = contents(study, Gallery(Stages(folder, report)), commands)
+    if (folder / LABORATORY).exists():
+        page = replace(page, laboratory=LABORATORY)
     report("page")
     write_page(page, folder / "index.html")
     return folder / "index.html"

@@ -81,6 +81,7 @@ class Page:
     subtitle: str
     summary: tuple[str, ...]  # paragraphs
     sections: tuple[Section, ...]
+    laboratory: str = ""  # the page of `gnomon play` beside this one, if it is there
 
 
 def render(page: Page) -> str:
