@@ -33,7 +33,7 @@ def tiny_run(folder: Path, controller: str, seed: int, config: RunConfig = TINY)
     agent = replace(config.agent, controller=controller)
     trainer = start(replace(config, agent=agent, seed=seed), folder / f"{controller}-{seed}")
     trainer.save()
-    rows = [{"frames": 100 * n, "minutes": n / 10, "reward_rate": n / 8} for n in range(1, 5)]
+    rows = [{"round": n, "frames": 100 * n, "minutes": n / 10, "reward_rate": n / 8} for n in range(1, 5)]
     (trainer.folder.path / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     return str(folder / f"{controller}-{seed}")
 
