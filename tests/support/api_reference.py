@@ -21,6 +21,7 @@ PARTS = (
     "analysis",
     "report/figures",
 )
+NEEDS_AN_EXTRA = "sb3"
 SINGLE = ("config.py", "presets.py", "published/agents.py")
 
 INTRODUCTION = """\
@@ -44,7 +45,12 @@ Named = Function | ast.ClassDef
 def sources() -> list[Path]:
     """The files of the modules in the reference."""
     package = ROOT / "src" / "gnomon"
-    found = [path for part in PARTS for path in sorted((package / part).glob("*.py")) if path.stem[0] != "_"]
+    found = [
+        path
+        for part in PARTS
+        for path in sorted((package / part).glob("*.py"))
+        if path.stem[0] != "_" and path.stem != NEEDS_AN_EXTRA
+    ]
     return found + [package / name for name in SINGLE]
 
 
