@@ -6,7 +6,6 @@ import numpy as np
 import polars as pl
 import pytest
 from figure_parts import bars_of, drawn, legend_of
-from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from gnomon.analysis.observer_fit import Comparison, ObserverFit, predict, profile
@@ -15,7 +14,6 @@ from gnomon.analysis.performance import Production, production
 from gnomon.analysis.variants import Variant, Variants
 from gnomon.report.figures.observer import (
     Prediction,
-    draw_comparison,
     draw_observer_mean,
     draw_observer_sd,
     draw_profile,
@@ -66,26 +64,6 @@ def test_profile_of_a_flat_likelihood(fitted: ObserverFit) -> None:
     assert np.isnan(surface.w_m_interval).all()
     axes = drawn(lambda axes: draw_profile(axes, fitted, surface))
     assert not axes.texts  # no contour to label, and no warning about it
-
-
-def test_comparison(compared: Comparison) -> None:
-    untrusted = Comparison((compared.fits[0], replace(compared.fits[1], converged=False)))
-    axes = drawn(lambda axes: draw_comparison(axes, untrusted))
-    (bars,) = axes.containers
-    assert isinstance(bars, BarContainer)
-    deltas = compared.table()["delta_aic"].to_list()
-    assert [bar.get_width() for bar in bars] == pytest.approx(deltas)
-    names = [text.get_text().split("\n")[0] for text in axes.get_yticklabels()]
-    assert sorted(names) == ["BLS, uniform prior", "MLE"]
-    assert [text.get_text().endswith("*") for text in axes.get_yticklabels()][1]
-    assert axes.get_ylim()[0] > axes.get_ylim()[1]  # the best on top
-    assert axes.texts[0].get_text() == "best"
-
-
-def test_comparison_of_one(compared: Comparison) -> None:
-    axes = drawn(lambda axes: draw_comparison(axes, Comparison(compared.fits[:1])))
-    assert len(axes.get_yticklabels()) == 1
-    assert [text.get_text() for text in axes.texts] == ["best"]
 
 
 # Rivals

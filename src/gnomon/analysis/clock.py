@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from gnomon.analysis.bootstrap import MIN_LANES, UNKNOWN, Array, Estimate, interval_over_lanes, share_over_lanes
 from gnomon.analysis.lane_regression import Regression, regress
-from gnomon.analysis.performance import PRODUCED
+from gnomon.records.trials import PRODUCED
 
 CONTROL = "none"
 OWN, DONOR, DOSE, PRODUCTION = "sample_interval", "donor_interval", "dose", "production_interval"

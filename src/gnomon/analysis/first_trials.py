@@ -18,7 +18,8 @@ from gnomon.analysis.bootstrap import (
     interval_over_lanes,
     lane_moments,
 )
-from gnomon.analysis.performance import TOLERANCE, productions, share_within
+from gnomon.analysis.performance import productions, share_within
+from gnomon.records.trials import TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)

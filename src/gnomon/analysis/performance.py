@@ -24,11 +24,10 @@ from gnomon.analysis.bootstrap import (
     ratio,
     share_over_lanes,
 )
+from gnomon.records.trials import PRODUCED, TOLERANCE, is_within
 
 COLUMNS = ("task", "lane", "sample_interval", "production_interval", "outcome")
-PRODUCED = ("correct", "wrong")  # outcomes of trials in which the subject answered after Set
 UNJUDGED = ("aborted", "cut_off")  # trials that stopped for reasons other than the subject's answer
-TOLERANCE = 8.0  # frames; the strictest of the paper's task
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,12 +94,6 @@ def share_within(
     lane, lanes = lane_index(kept["lane"])
     hits = np.bincount(lane, kept.select(is_within(tolerance)).to_series().to_numpy(), lanes).astype(np.float64)
     return share_over_lanes(hits, np.bincount(lane, minlength=lanes).astype(np.float64), n_bootstrap, seed)
-
-
-def is_within(tolerance: float = TOLERANCE) -> pl.Expr:
-    """Whether each trial was answered after Set with |t_p - t_s| < tolerance."""
-    near = (pl.col("production_interval") - pl.col("sample_interval")).abs() < tolerance
-    return (near & pl.col("outcome").is_in(PRODUCED)).fill_null(False).alias("within")
 
 
 def production(

@@ -24,8 +24,8 @@ from sklearn.decomposition import PCA
 from gnomon.analysis.bootstrap import Estimate, difference_of, lane_index
 from gnomon.analysis.counter import Counter, counter
 from gnomon.analysis.decoder import FOLDS, Decoder, decode_elapsed
-from gnomon.analysis.performance import PRODUCED
 from gnomon.records.recordings import locate_trials
+from gnomon.records.trials import PRODUCED
 
 EVENTS = ("ready", "set")
 DEFAULT_UNITS = ("cell", "hidden", "memory")  # the first that was recorded: an LSTM's cell, most others' hidden

@@ -7,8 +7,9 @@ import polars as pl
 import torch
 from torch import Tensor
 
+from gnomon.records.trials import is_within
+
 RECENT_TRIALS = 5_000  # over which scores are computed
-TOLERANCE = 8  # frames: the criterion counts productions that miss by less
 
 
 class Recent:
@@ -19,8 +20,7 @@ class Recent:
 
     def add(self, trials: pl.DataFrame) -> None:
         done = trials.filter(~pl.col("outcome").is_in(["cut_off", "aborted"]))
-        error = (pl.col("production_interval") - pl.col("sample_interval")).abs()
-        within = (error < TOLERANCE).fill_null(False) if done["production_interval"].count() else pl.col("reward") > 0
+        within = is_within() if done["production_interval"].count() else pl.col("reward") > 0
         rows = done.select("sample_interval", within.alias("within"), (pl.col("reward") > 0).alias("rewarded"))
         self._trials.extend(rows.iter_rows())
 

@@ -32,6 +32,16 @@ FIXED = pl.Schema(
 KINDS = {int: pl.Int32, bool: pl.Boolean}  # of a task's conditions
 
 
+PRODUCED = ("correct", "wrong")  # outcomes of trials in which the subject answered after Set
+TOLERANCE = 8.0  # frames; the strictest of the paper's task
+
+
+def is_within(tolerance: float = TOLERANCE) -> pl.Expr:
+    """Whether each trial was answered after Set with |t_p - t_s| < tolerance."""
+    near = (pl.col("production_interval") - pl.col("sample_interval")).abs() < tolerance
+    return (near & pl.col("outcome").cast(pl.String).is_in(PRODUCED)).fill_null(False).alias("within")
+
+
 def schema(task: Task | type[Task]) -> pl.Schema:
     """The columns of a task's trial table: the fixed ones, its conditions, `<event>_frame` (null if none)."""
     conditions = {name: KINDS[kind]() for name, kind in task.conditions.items() if name not in FIXED}

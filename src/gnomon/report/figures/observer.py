@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from gnomon.analysis.observer_fit import Comparison, ObserverFit, Profile
+from gnomon.analysis.observer_fit import ObserverFit, Profile
 from gnomon.analysis.observer_rivals import Family, Rivals
 from gnomon.analysis.performance import Production
 from gnomon.report.figures.performance import PRODUCTION_LABEL, ROOM, SAMPLE_LABEL, draw_identity
@@ -90,32 +90,6 @@ def draw_profile(axes: Axes, fitted: ObserverFit, surface: Profile) -> None:
     axes.plot(w_m, w_p, "o", color=ACCENT, ms=7, mec="white", mew=1)
     axes.set(xlabel="$w_m$, noise of measurement", ylabel="$w_p$, noise of production")
     axes.set_title(f"{named(fitted)}, {fitted.n:,} productions")
-
-
-def draw_comparison(axes: Axes, comparison: Comparison) -> None:
-    """Which observer explains the productions best: AIC above the best one, a bar for each.
-
-    How to read it: the best is on top with 0; a difference of 10 already leaves little to be said for the longer bar,
-    and the axis is logarithmic beyond. Each observer's Weber fractions are under its name; a star marks
-    those that are not to be trusted (the fit says why). The paper fits the BLS observer alone.
-    """
-    table = comparison.table()
-    deltas, rows = table["delta_aic"].to_list(), range(table.height)
-    axes.barh(rows, deltas, 0.55, color=FAINT, zorder=2)
-    for row, delta in zip(rows, deltas, strict=True):
-        words = "best" if row == 0 else f"{delta:,.1f}"
-        axes.annotate(words, (delta, row), (5, 0), textcoords="offset points", va="center", color=INK)
-    axes.set_xscale("symlog", linthresh=LINEAR)
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda delta, _: f"{delta:,g}"))
-    axes.set_yticks(rows, [described(fitted) for fitted in comparison.fits], fontsize=9.5)
-    axes.tick_params(axis="y", length=0)
-    axes.set(xlabel="AIC above the best", xlim=(0, max(2.5 * max(deltas), LINEAR)), ylim=(table.height - 0.5, -0.5))
-
-
-def described(fitted: ObserverFit) -> str:
-    """An observer's name and its Weber fractions, with a star if these are not to be trusted."""
-    star = "" if fitted.converged and not fitted.complaint else " *"
-    return f"{named(fitted)}\n$w_m$ {fitted.w_m:.3f}, $w_p$ {fitted.w_p:.3f}{star}"
 
 
 def named(fitted: ObserverFit) -> str:
