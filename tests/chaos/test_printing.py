@@ -14,7 +14,7 @@ from rich.console import Console
 from small_run import FRAMES_PER_ROUND
 
 from gnomon.commands.results import COLUMNS, terminal_table
-from gnomon.commands.train import progress_table
+from gnomon.commands.training_view import progress_table
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.loop import Limits, Trainer, start
 
