@@ -10,7 +10,7 @@ from chaos_cases import COUNTS, MORE, assert_answered, assert_nothing_lost, cont
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
-from gnomon.commands import train
+from gnomon.commands import training_view
 from gnomon.learn.loop import Limits, start
 from gnomon.subjects import evaluation, trial_film
 
@@ -65,7 +65,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def left_out(*_: Any, **__: Any) -> Any:
         raise ValueError("left out in this test")
 
-    monkeypatch.setattr(train, "run_with_progress", left_out)
+    monkeypatch.setattr(training_view, "run_with_progress", left_out)
     monkeypatch.setattr(evaluation, "evaluate", left_out)
     monkeypatch.setattr(trial_film, "film_trial", left_out)
     return tmp_path / "run"
