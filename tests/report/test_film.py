@@ -14,6 +14,7 @@ from PIL import Image
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import CuedProduction, Discrimination, ReadySetGo, Task
+from gnomon.records.films import TrialFilm
 from gnomon.report.film import (
     draw_timeline,
     extent,
@@ -23,7 +24,7 @@ from gnomon.report.film import (
     visible_spans,
 )
 from gnomon.subjects.scripted import PerfectSubject, RandomSubject
-from gnomon.subjects.trial_film import TrialFilm, film_trial
+from gnomon.subjects.trial_film import film_trial
 
 
 def record(task: Task, seed: int = 3) -> TrialFilm:

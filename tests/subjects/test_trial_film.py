@@ -10,10 +10,11 @@ from small_run import OPTICS, TASK, small_agent
 from gnomon.lab.laboratory import CLICK, MOVES, Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import TASKS, ReadySetGo, Task
+from gnomon.records.films import NO_ACTION, TrialFilm
 from gnomon.subjects import trial_film
 from gnomon.subjects.agent import AgentSubject
 from gnomon.subjects.scripted import PerfectSubject, RandomSubject
-from gnomon.subjects.trial_film import LEAD, NO_ACTION, TAIL, TrialFilm, film_trial
+from gnomon.subjects.trial_film import LEAD, TAIL, film_trial
 
 
 def record(task: Task, seed: int = 3) -> TrialFilm:
