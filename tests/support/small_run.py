@@ -1,7 +1,9 @@
 """A run small enough to be done in a second, and a process that does it: `python small_run.py FOLDER ROUNDS`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -12,6 +14,7 @@ from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn.actor import Actor
+from gnomon.learn.aids import Aids
 from gnomon.learn.loop import Limits, resume, start
 
 # An 11 x 11 lattice on which a random gaze soon finds the cross; two trials end an episode, or four seconds.
@@ -39,6 +42,23 @@ CONFIG = RunConfig(TASK, OPTICS, AgentConfig("lstm", units=16, features=16), LEA
 FRAMES_PER_ROUND = LEARNING.lanes * LEARNING.unroll
 
 
+def limit(rounds: int) -> Limits:
+    return Limits(frames=rounds * FRAMES_PER_ROUND)
+
+
+def changed(**learning: Any) -> RunConfig:
+    """The small run with other settings of learning."""
+    return replace(CONFIG, learning=replace(LEARNING, **learning))
+
+
+def aided(*names: str, **settings: Any) -> RunConfig:
+    """The small run with these aids."""
+    return changed(aids=Aids(use=names, **settings))
+
+
+WAITING = changed(batch=80)  # most unrolls only wait for a batch
+
+
 def small_agent(controller: str, laboratory: Laboratory, seed: int = 0) -> Agent:
     """An agent with few units for a laboratory with the small optics."""
     config = AgentConfig(controller, units=16, features=16)
@@ -60,9 +80,8 @@ def main(folder: Path, rounds: int) -> None:
     """Begin the small run, or go on with it; say which round is done, and write a checkpoint, after every round."""
     torch.set_num_threads(1)
     trainer = resume(folder)[0] if (folder / "config.json").exists() else start(CONFIG, folder)
-    limits = Limits(frames=rounds * FRAMES_PER_ROUND)
     print(f"at {trainer.rounds}", flush=True)
-    trainer.run(limits, lambda row: print(f"done {row['round']}", flush=True), checkpoint_minutes=0.0)
+    trainer.run(limit(rounds), lambda row: print(f"done {row['round']}", flush=True), checkpoint_minutes=0.0)
 
 
 if __name__ == "__main__":

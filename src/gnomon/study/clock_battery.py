@@ -58,7 +58,7 @@ def run_battery(
     seed: int,
     report: Report = lambda done, wanted: None,
 ) -> Battery:
-    """Run the battery, for so many frames in each lane; the same seed gives the same trials."""
+    """Run the battery, for a number of frames in each lane; the same seed gives the same trials."""
     wanted = FIRST_FRAMES + frames_each
     laboratory = Laboratory(task, optics, lanes=FIRST_LANES, seed=seed)
     subject = make_subject(laboratory)
@@ -105,7 +105,7 @@ def keeper(recorder: Recorder, subject: Subject[Decision]) -> Callable[[Moment[D
 
 
 def standard_arms(step_angle: float, ranking: Sequence[int] | np.ndarray, seed: int) -> list[Arm]:
-    """The arms of the battery, for a gaze with steps of so many degrees and units ranked by the time they carry.
+    """The arms of the battery, for a gaze with steps of this size (degrees) and units ranked by the time they carry.
 
     Without units (no memory) there are no interventions on the state.
     """

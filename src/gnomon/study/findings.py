@@ -11,8 +11,9 @@ from gnomon.analysis.first_trials import FirstTrials, first_trials
 from gnomon.analysis.gaze import GazePaths, gaze_paths
 from gnomon.analysis.gaze_strategy import GazeStrategy, gaze_strategy
 from gnomon.analysis.generalisation import Generalisation, generalisation
-from gnomon.analysis.observer_fit import Comparison, ObserverFit, Profile, compare, profile
+from gnomon.analysis.observer_fit import Comparison, ObserverFit, compare
 from gnomon.analysis.observer_rivals import Rivals, rivals
+from gnomon.analysis.observer_uncertainty import Profile, profile
 from gnomon.analysis.performance import LearningCurve, Production, learning_curve, production
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
 from gnomon.analysis.units import Population, population

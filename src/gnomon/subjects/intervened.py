@@ -84,7 +84,7 @@ def intervene(
     watch: Callable[[Moment[AnyDecision]], None] = lambda moment: None,
     report: Report = lambda done, wanted: None,
 ) -> pl.DataFrame:
-    """Let a subject act for so many frames in every lane; returns the finished trials with `COLUMNS`.
+    """Let a subject act for a number of frames in every lane; returns the finished trials with `COLUMNS`.
 
     The arms share the laboratory's lanes, the first arm the first lanes. `moments` are needed by lesions and by noise
     on the state. `seed` is that of donors, noise and the choice of trials.
@@ -323,7 +323,7 @@ def choose_lanes(lanes: Tensor, one: State, other: State) -> State:
 
 
 def moved_gaze(lattice: GazeLattice, gaze: Tensor, right: Tensor, up: Tensor) -> tuple[Tensor, Tensor]:
-    """Where so many steps lead from each gaze (int64 [lanes]), and whether that is on the lattice (else it stays)."""
+    """Where steps lead from each gaze (int64 [lanes]), and whether that is on the lattice (else it stays)."""
     column, row = gaze % lattice.side + right, gaze // lattice.side + up
     fits = (column >= 0) & (column < lattice.side) & (row >= 0) & (row < lattice.side)
     return torch.where(fits, row * lattice.side + column, gaze), fits

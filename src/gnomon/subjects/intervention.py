@@ -30,9 +30,9 @@ MEANINGS = {
     "clamp": "held as it was at the event",
     "displace": "moved by a number of lattice steps, once",
     "swap": "replaced by what it was in another trial at the same event",
-    "reset": "the state: put back to the initial one; the picture: the monitor looks blank",
+    "reset": "the state: the initial one again; the picture: the monitor looks blank",
     "lesion": "units held at their mean",
-    "noise": "the state: Gaussian noise, in s.d. of each unit; the gaze: a step in a random direction, so often",
+    "noise": "the state: Gaussian noise, in s.d. of each unit; the gaze: a random step, with a probability",
 }
 
 
@@ -108,7 +108,7 @@ class Intervention:
         return 1.0
 
     def check(self, laboratory: Laboratory, units: int) -> None:
-        """Raise if it cannot be done in this laboratory, to a subject with so many units of state."""
+        """Raise if it cannot be done in this laboratory, to a subject with this number of units."""
         events = (FIXATION, *laboratory.task.events)
         if self.event not in events:
             raise ValueError(f"the task {laboratory.task.name} has no event {self.event!r}; choose {', '.join(events)}")

@@ -92,7 +92,7 @@ def from_zero(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
 def draw_displacement(axes: Axes, found: Sequence[ClockFindings]) -> None:
     """How the answer shifts when the gaze is displaced at Set.
 
-    How to read it: to the right (solid) or upwards (dotted), by so many degrees. A level line: where the gaze is does
+    How to read it: to the right (solid) or upwards (dotted), in degrees. A level line: where the gaze is does
     not matter for when the answer comes.
     """
     for each, colour in coloured(found):

@@ -7,8 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from gnomon.analysis.observer_fit import ObserverFit, Profile
-from gnomon.analysis.observer_rivals import Family, Rivals
+from gnomon.analysis.goodness_of_fit import Family
+from gnomon.analysis.observer_fit import ObserverFit
+from gnomon.analysis.observer_rivals import Rivals
+from gnomon.analysis.observer_uncertainty import Profile
 from gnomon.analysis.performance import Production
 from gnomon.report.figures.performance import PRODUCTION_LABEL, ROOM, SAMPLE_LABEL, draw_identity
 from gnomon.report.figures.style import ACCENT, FAINT, INK, interval_colours, legend_above

@@ -1,36 +1,18 @@
 """How the spread of productions grows with the interval."""
 
-from collections.abc import Callable
-
-from matplotlib.axes import Axes
-
 from gnomon.analysis.scalar_variability import ScalarVariability
-from gnomon.report.captions import caption_of
 from gnomon.report.figures.performance import words
 from gnomon.report.figures.scalar_variability import draw_scalar_residual, draw_scalar_variability, draw_weber_fraction
 from gnomon.report.gallery import Gallery
-from gnomon.report.page import Figure, Section, Table
-from gnomon.report.panels import family_panels, missing, rows_of
+from gnomon.report.page import Section, Table
+from gnomon.report.panels import family_figure, missing, rows_of
 from gnomon.report.wording import NOTHING, estimated, number, over_seeds, sentence, share, shares_over_seeds
 from gnomon.study.files import Study
-from gnomon.study.findings import Findings
 
 
 def section(study: Study, gallery: Gallery) -> Section:
-    def drawing(draw: Callable[[Axes, ScalarVariability], None]) -> Callable[[Axes, Findings], None]:
-        def on(axes: Axes, found: Findings) -> None:
-            assert found.scalar_variability is not None
-            draw(axes, found.scalar_variability)
-
-        return on
-
     figures = tuple(
-        Figure(
-            family_panels(
-                study, gallery, kind, lambda f: f.scalar_variability is not None, drawing(draw), alternative
-            ),
-            title, caption_of(draw),
-        )
+        family_figure(study, gallery, kind, lambda found: found.scalar_variability, draw, title, alternative)
         for kind, draw, title, alternative in (
             ("spread", draw_scalar_variability, "Spread against interval", "S.d. of production with the power law"),
             ("residual", draw_scalar_residual, "What the power law leaves", "Residual of the power law"),
