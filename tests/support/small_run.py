@@ -1,6 +1,7 @@
-"""A run small enough to be done in a second, and a process that does it: `python small_run.py FOLDER ROUNDS`."""
+"""A run small enough to be done in a second, and a process that does it: `python small_run.py FOLDER ROUNDS [KIND]`."""
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -35,6 +36,12 @@ LEARNING = LearningConfig(
     schedule=Schedule(frames=60_000_000),
 )
 CONFIG = RunConfig(TASK, OPTICS, AgentConfig("lstm", units=16, features=16), LEARNING, seed=3)
+# Vision learns from a sample, and keeps features of earlier weights.
+SAMPLED = replace(
+    CONFIG,
+    learning=replace(LEARNING, optimiser=replace(LEARNING.optimiser, vision_every=2, vision_sample=20)),
+)
+KINDS = {"plain": CONFIG, "sampled": SAMPLED}
 
 FRAMES_PER_ROUND = LEARNING.lanes * LEARNING.unroll
 
@@ -56,14 +63,14 @@ def small_actor(
     return Actor(laboratory, agent, cache, torch.Generator().manual_seed(seed + 1), length=length)
 
 
-def main(folder: Path, rounds: int) -> None:
+def main(folder: Path, rounds: int, kind: str = "plain") -> None:
     """Begin the small run, or go on with it; say which round is done, and write a checkpoint, after every round."""
     torch.set_num_threads(1)
-    trainer = resume(folder)[0] if (folder / "config.json").exists() else start(CONFIG, folder)
+    trainer = resume(folder)[0] if (folder / "config.json").exists() else start(KINDS[kind], folder)
     limits = Limits(frames=rounds * FRAMES_PER_ROUND)
     print(f"at {trainer.rounds}", flush=True)
     trainer.run(limits, lambda row: print(f"done {row['round']}", flush=True), checkpoint_minutes=0.0)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])
