@@ -46,6 +46,7 @@ def test_the_default_of_learning_is_the_paper() -> None:
             "epsilon": 1e-4,
             "clip_norm": 40.0,
             "vision_every": 1,
+            "vision_sample": 0,
         },
         "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.01, "horizon": 0},
         "schedule": {

@@ -30,6 +30,7 @@ LSTM = {
         "epsilon": 1e-4,
         "clip_norm": 1000.0,
         "vision_every": 1,
+        "vision_sample": 0,
     },
     "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.003, "horizon": 0},
     "schedule": {
@@ -67,6 +68,7 @@ FEEDFORWARD = {
         "epsilon": 1e-4,
         "clip_norm": 40.0,
         "vision_every": 64,
+        "vision_sample": 0,
     },
     "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.003, "horizon": 0},
     "schedule": {

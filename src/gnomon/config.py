@@ -37,10 +37,13 @@ class Optimiser:
     """Largest norm of a gradient, of the controller and heads and of vision apart."""
     vision_every: int = 1
     """Updates of the controller and the heads between two of vision, which learns from their summed gradients."""
+    vision_sample: int = 0
+    """Observations that an update of vision learns from, drawn at random, and that are seen anew after it; 0: all."""
 
     def __post_init__(self) -> None:
         require(self, "learning_rate", "vision_learning_rate", "epsilon", "clip_norm", above=0)
         require(self, "vision_every", at_least=1)
+        require(self, "vision_sample", at_least=0)
         if any(not 0 <= beta < 1 for beta in self.betas):
             raise ValueError(f"betas is {self.betas}; both must be at least 0 and below 1")
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import small_run
 import torch
-from small_run import CONFIG, FRAMES_PER_ROUND, WAITING, aided, changed, limit
+from small_run import CONFIG, FRAMES_PER_ROUND, KINDS, SAMPLED, WAITING, aided, changed, limit
 
 from gnomon.config import RunConfig
 from gnomon.learn.aids import AIDS, rollback
@@ -54,8 +54,8 @@ def assert_same_run(run: RunFolder, expected: RunFolder) -> None:
 # Kill -9.
 
 
-def start_process(folder: Path) -> subprocess.Popen[str]:
-    command = [sys.executable, small_run.__file__, str(folder), str(ROUNDS)]
+def start_process(folder: Path, kind: str) -> subprocess.Popen[str]:
+    command = [sys.executable, small_run.__file__, str(folder), str(ROUNDS), kind]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -72,22 +72,25 @@ def kill_after(process: subprocess.Popen[str], rounds: int, seconds: float) -> i
     return began
 
 
-def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path: Path, uninterrupted: RunFolder) -> None:
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path: Path, kind: str) -> None:
+    uninterrupted = start(KINDS[kind], tmp_path / "uninterrupted")
+    uninterrupted.run(limit(ROUNDS))
     chance = random.Random(17)
     folder = RunFolder(tmp_path / "run")
     begun = []
     for kill in range(5):
         rounds = 0 if kill == 0 else chance.randint(1, 3)  # the first has no checkpoint yet, or hardly one
-        begun.append(kill_after(start_process(folder.path), rounds, chance.uniform(0, 0.08)))
+        begun.append(kill_after(start_process(folder.path, kind), rounds, chance.uniform(0, 0.08)))
         assert folder.read_status()["state"] == "interrupted"
     assert begun == sorted(begun)
     assert len(set(begun)) >= 3  # it got on from kill to kill
-    last = start_process(folder.path)
+    last = start_process(folder.path, kind)
     output, _ = last.communicate(timeout=120)
     assert last.returncode == 0
     assert int(output.split()[1]) < ROUNDS, "all was done before the last process began"
     assert folder.read_status()["state"] == "finished"
-    assert_same_run(folder, uninterrupted)
+    assert_same_run(folder, uninterrupted.folder)
 
 
 EVERY_THIRD = changed(optimiser=replace(CONFIG.learning.optimiser, vision_every=3))  # rounds of several unrolls
@@ -103,8 +106,8 @@ ALL_AIDS = aided(
 
 @pytest.mark.parametrize(
     "config",
-    [WAITING, EVERY_THIRD, FEEDFORWARD, VALUE_NETWORK, ALL_AIDS],
-    ids=["waiting", "every_third", "feedforward", "value_network", "all_aids"],
+    [WAITING, EVERY_THIRD, SAMPLED, FEEDFORWARD, VALUE_NETWORK, ALL_AIDS],
+    ids=["waiting", "every_third", "sampled", "feedforward", "value_network", "all_aids"],
 )
 def test_a_run_in_three_parts_is_the_same_run(tmp_path: Path, config: RunConfig) -> None:
     whole, parts = (start(config, tmp_path / name) for name in ("whole", "parts"))

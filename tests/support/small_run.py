@@ -1,4 +1,4 @@
-"""A run small enough to be done in a second, and a process that does it: `python small_run.py FOLDER ROUNDS`."""
+"""A run small enough to be done in a second, and a process that does it: `python small_run.py FOLDER ROUNDS [KIND]`."""
 
 import sys
 from dataclasses import replace
@@ -57,6 +57,9 @@ def aided(*names: str, **settings: Any) -> RunConfig:
 
 
 WAITING = changed(batch=80)  # most unrolls only wait for a batch
+# Vision learns from a sample, and keeps features of earlier weights.
+SAMPLED = changed(optimiser=replace(LEARNING.optimiser, vision_every=2, vision_sample=20))
+KINDS = {"plain": CONFIG, "sampled": SAMPLED}
 
 
 def small_agent(controller: str, laboratory: Laboratory, seed: int = 0) -> Agent:
@@ -76,13 +79,13 @@ def small_actor(
     return Actor(laboratory, agent, cache, torch.Generator().manual_seed(seed + 1), length=length)
 
 
-def main(folder: Path, rounds: int) -> None:
+def main(folder: Path, rounds: int, kind: str = "plain") -> None:
     """Begin the small run, or go on with it; say which round is done, and write a checkpoint, after every round."""
     torch.set_num_threads(1)
-    trainer = resume(folder)[0] if (folder / "config.json").exists() else start(CONFIG, folder)
+    trainer = resume(folder)[0] if (folder / "config.json").exists() else start(KINDS[kind], folder)
     print(f"at {trainer.rounds}", flush=True)
     trainer.run(limit(rounds), lambda row: print(f"done {row['round']}", flush=True), checkpoint_minutes=0.0)
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    main(Path(sys.argv[1]), int(sys.argv[2]), *sys.argv[3:])

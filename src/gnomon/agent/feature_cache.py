@@ -3,7 +3,7 @@
 An observation is an integer id, and what the agent makes of it by itself depends on nothing else. A batch of thousands
 of frames holds a few hundred distinct ids, so this is where most of the speed comes from. A `FeatureCache` keeps what
 it has computed for as long as the weights stay the same, which it notices by itself; `backpropagate_into_vision` passes
-gradients back.
+gradients back. After a small step of vision a learner may keep the table and see but a part of it anew (`refresh`).
 """
 
 from collections.abc import Callable, Iterable
@@ -20,6 +20,7 @@ Render = Callable[[Tensor], Tensor]
 CHUNK_PIXELS = 2**18
 LARGEST_TABLE = 8.0  # GB
 SMALL_TABLE = 32_768  # observations: up to this number the drive of all is computed at once, beyond only where needed
+CYCLES = 2  # after as many times as all could have been refreshed, an observation that was not is dropped
 
 
 class FeatureCache:
@@ -52,6 +53,8 @@ class FeatureCache:
         self._known = torch.zeros(observations, dtype=torch.bool, device=weight.device)  # features are valid
         self._driven = torch.zeros_like(self._known)  # the drive is valid
         self._looked_at = torch.zeros_like(self._known)  # by actors, since the table was last filled in one go
+        self._seen_at = torch.zeros_like(self._known, dtype=torch.int64)  # at which refresh features were computed
+        self._refreshes = 0
         self._versions = self._present_versions()
         self._stale = True  # the next look fills the table in one go
         self._portions = 0  # in which the table has been filled since vision changed
@@ -111,18 +114,48 @@ class FeatureCache:
         self._synchronise()
         known = (self._known | self._looked_at).view(self.drawings, -1)
         expected = known.any(1, keepdim=True).expand_as(known).flatten()
-        if not torch.equal(self._known, expected):
+        if self._ages().any() or not torch.equal(self._known, expected):
             self._looked_at = expected
             self._clear()
             self._fill()
 
+    @torch.no_grad()
+    def refresh(self, used: Tensor, most: int) -> float:
+        """Vision has just taken a small step: see `most` observations anew, and keep the features of the others.
+
+        First come those in use, ids `used` [N], and among them the stalest. What is not in use is dropped after a
+        while, so no features are older than twice the number of steps in which all can be refreshed. If no more than
+        `most` are known, all are dropped, as after any other change of the weights.
+
+        Returns the mean age, in steps, of the features of what is in use.
+        """
+        known = self._known.nonzero().squeeze(1)
+        if len(known) <= most:
+            return 0.0  # the next look finds other weights
+        self._refreshes += 1
+        in_use = torch.zeros_like(self._known).index_fill_(0, used.long(), True)
+        order = (self._ages() + in_use[known] * self._refreshes).argsort(descending=True, stable=True)
+        chosen = known[order[:most]].sort().values
+        self._features[chosen] = run_vision(self.agent, self.render, chosen)
+        self._seen_at[chosen] = self._refreshes
+        ages = self._ages()
+        self._known[known] = ages <= CYCLES * -(-len(known) // most)
+        self._looked_at = in_use & self._known
+        self._driven.zero_()
+        self._stale, self._versions = False, self._present_versions()
+        return float(ages[in_use[known]].double().mean())
+
     def state_dict(self) -> dict[str, Tensor]:
-        """Which observations the next look fills the table with.
+        """The table, if some of its features are those of earlier weights; otherwise what the next look fills it with.
 
         A table filled in other portions may differ in its last bits. So one that was filled in several is emptied, to
         be filled in one go by the run that goes on as well as by one that resumes.
         """
         self._synchronise()
+        ages = self._ages()
+        if ages.any():
+            table = {"known": self._known.clone(), "ages": ages, "features": self._features[self._known]}
+            return {"expected": self._looked_at.clone(), **table}
         if not self._stale and self._portions > 1:
             self._looked_at |= self._known
             self._clear()
@@ -133,6 +166,16 @@ class FeatureCache:
         self._looked_at = state["expected"].to(self._known)
         self._versions = self._present_versions()
         self._clear()
+        if "known" in state:
+            self._known = known = state["known"].to(self._known)
+            self._features[known] = state["features"].to(self._features)
+            self._refreshes = int(state["ages"].max())
+            self._seen_at[known] = self._refreshes - state["ages"].to(self._seen_at)
+            self._stale = False
+
+    def _ages(self) -> Tensor:
+        """How many refreshes ago the features of the known observations were computed: int64 [known]."""
+        return self._refreshes - self._seen_at[self._known]
 
     def _present_versions(self) -> tuple[int, int]:
         return changes(self._vision), changes(self._rest)
@@ -162,7 +205,7 @@ class FeatureCache:
         if len(unknown):
             unknown = unknown.unique()
             self._features[unknown] = run_vision(self.agent, self.render, unknown)
-            self._known[unknown] = True
+            self._known[unknown], self._seen_at[unknown] = True, self._refreshes
             self._portions += 1
 
 

@@ -2,7 +2,8 @@
 
 The controller and the heads learn from every batch of trajectories. Vision learns from every few: until then its
 features are looked up, the gradients with respect to them are summed over distinct observations, and one backward pass
-and one optimiser step follow. What is not IMPALA is an aid (`gnomon.learn.aids`); without aids nothing of them is left.
+and one optimiser step follow, at a fixed price if `vision_sample` is set. What is not IMPALA is an aid
+(`gnomon.learn.aids`); without aids nothing of them is left.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,6 +20,7 @@ from gnomon.learn.aids import build_aids
 from gnomon.learn.losses import impala_loss
 from gnomon.learn.schedule import LearningRate, Progress
 from gnomon.learn.unroll import Unroll
+from gnomon.learn.vision_gradient import VisionGradient
 from gnomon.saving.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 
 
@@ -30,14 +32,14 @@ class Learner:
     """Owns the optimisers, the aids, and the trajectories that wait for the next batch."""
 
     def __init__(self, agent: Agent, cache: FeatureCache, config: LearningConfig, generator: torch.Generator) -> None:
-        """The generator shuffles trajectories into batches."""
+        """The generator shuffles trajectories into batches, and draws what vision learns from."""
         self.agent, self.cache, self.config, self.generator = agent, cache, config, generator
         self.learning_rate = LearningRate(config.optimiser, config.schedule)
         self.entropy_cost = config.loss.entropy_cost
         self.vision_learns = True
         self.updates = 0
         self.waiting: Unroll | None = None
-        self._for_vision: list[tuple[Tensor, Tensor]] = []  # ids [N] and gradients [N, F] of the batches since
+        self._for_vision = VisionGradient(cache.observations, generator)
         self.aids = build_aids(config.aids, self)
         vision = list(agent.vision.parameters())
         seeing = {id(p) for p in vision}
@@ -73,11 +75,11 @@ class Learner:
     @property
     def at_rest(self) -> bool:
         """Whether vision has learned from everything so far. Only then may a run be saved: see `FeatureCache`."""
-        return not self._for_vision
+        return not self._for_vision.batches
 
     def come_to_rest(self) -> None:
         """Let vision learn from what waits for it, before its turn."""
-        if self._for_vision:
+        if self._for_vision.batches:
             self._update_vision()
 
     def _update(self, batch: Unroll) -> dict[str, Tensor]:
@@ -93,8 +95,8 @@ class Learner:
             aid.after_step()
         self.updates += 1
         if features.grad is not None:
-            self._for_vision.append((distinct, features.grad))
-            if len(self._for_vision) >= self.config.optimiser.vision_every:
+            self._for_vision.add(distinct, features.grad)
+            if self._for_vision.batches >= self.config.optimiser.vision_every:
                 metrics |= self._update_vision()
         return metrics
 
@@ -126,13 +128,13 @@ class Learner:
         )
 
     def _update_vision(self) -> dict[str, Tensor]:
-        """One update of vision, from the summed gradients of the batches since the last."""
-        ids, gradient = (torch.cat(part) for part in zip(*self._for_vision, strict=True))
-        self._for_vision = []
-        distinct, places = ids.unique(return_inverse=True)
-        summed = gradient.new_zeros(len(distinct), gradient.shape[1]).index_add_(0, places, gradient)
-        backpropagate_into_vision(self.agent, self.cache.render, distinct, summed)
-        return {"vision_gradient_norm": self._step(self.vision_optimiser), "distinct": torch.tensor(len(distinct))}
+        """One update of vision, from the summed gradients of the batches since the last, or from a sample of them."""
+        size = self.config.optimiser.vision_sample
+        distinct, summed = self._for_vision.take()
+        ids, gradient = self._for_vision.sample(distinct, summed, size)
+        backpropagate_into_vision(self.agent, self.cache.render, ids, gradient)
+        metrics = {"vision_gradient_norm": self._step(self.vision_optimiser), "distinct": torch.tensor(len(distinct))}
+        return metrics | ({"feature_age": torch.tensor(self.cache.refresh(distinct, size))} if size else {})
 
     def _step(self, optimiser: torch.optim.Optimizer) -> Tensor:
         """Clip, check, step; returns the gradient's norm before clipping."""

@@ -54,6 +54,8 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Initial state: an episode begins with the mean state between two trials instead of zeros.", ("initial_state",)),
     ("Vision freeze: vision learns for the first frames only.", ("vision_freeze",)),
     ("Vision learns from the summed gradients of several updates.", ("vision_every",)),
+    ("Vision learns from an unbiased random sample of observations, and not all are seen anew after each of its steps.",
+     ("vision_sample",)),
     ("KL-limited step size: steps shrink when the policy changes too fast.", ("kl_limit",)),
     ("Annealing by success: learning rates and entropy cost fall with rewarded trials.", ("success_annealing",)),
     ("Rollback: when success falls to this share of its best, earlier weights are restored.", ("rollback",)),

@@ -155,7 +155,8 @@ def draw_scaling(axes: Axes, found: Sequence[ClockFindings]) -> None:
 
     How to read it: speed of the population in the same frames after Set, relative to its mean. A level line: every
     interval is counted down at one speed. The dashed curve: temporal scaling, the same course run more slowly.
-    The paper: activity falls from a higher point when the interval is longer.
+    The paper: activity falls from a higher point when the interval is longer, and is back when the interval has passed,
+    which implies one speed.
     """
     intervals = np.array([40, 100])
     for each, colour in coloured(found):

@@ -151,7 +151,8 @@ def dose_table(found: Sequence[ClockFindings]) -> Table:
                 for curve, digits in ((doses.slope, 2), (doses.sd, 1), (doses.answered, 2))
             )
             levels = ", ".join(f"{level:g}" for level in doses.slope.dose)
-            rows.append((each.name, doses.arm, levels, slope, sd, answered, with_interval(doses.half)))
+            arm = doses.arm.replace("state", "memory")
+            rows.append((each.name, arm, levels, slope, sd, answered, with_interval(doses.half)))
     header = (
         "agent", "intervention", "doses", "slope", "s.d., frames", "answered after Set", "slope halved at (95 %)"
     )  # fmt: skip

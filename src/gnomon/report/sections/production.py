@@ -110,7 +110,7 @@ def first_trials_table(study: Study) -> Table:
         "bias, frames (95 %)",
     )  # fmt: skip
     note = (
-        "An agent with a memory begins an episode without a past. Intervals resample lanes; none is given where lanes "
-        "are too few."
+        "An agent with a memory begins an episode without a past. Bias: the mean over sample intervals of the mean "
+        "error at each. Intervals resample lanes; none is given where lanes are too few."
     )
     return Table("The first trial of an episode and the later ones", header, tuple(rows), note)
