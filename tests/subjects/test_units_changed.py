@@ -1,4 +1,4 @@
-"""Units of an agent without a memory are changed on their way to the policy, in the lanes and frames asked for."""
+"""What is done to an agent without a memory: its units are changed on their way to the policy; it sees other looks."""
 
 from itertools import islice
 
@@ -6,6 +6,7 @@ import torch
 from small_run import OPTICS, TASK, small_agent
 
 from gnomon.lab.laboratory import Laboratory
+from gnomon.lab.room import Look
 from gnomon.subjects.agent import AgentDecision, AgentSubject
 from gnomon.subjects.intervention import Intervention
 from gnomon.subjects.interventions import Interventions
@@ -56,3 +57,14 @@ def test_the_policy_reads_the_changed_units() -> None:
         expected = agent.policy(decision.units["hidden"]).log_softmax(1)
         torch.testing.assert_close(decision.logits.log_softmax(1), expected)
         torch.testing.assert_close(decision.value, agent.value_of(decision.units["hidden"]))
+
+
+def test_an_agent_sees_a_look_that_comes_after_its_first_frame() -> None:
+    laboratory = Laboratory(TASK, OPTICS, lanes=1, seed=0)
+    agent = small_agent("feedforward", laboratory)
+    subject = AgentSubject(laboratory, agent, torch.Generator().manual_seed(1))
+    subject.act()
+    true = laboratory.observation
+    laboratory.look = torch.tensor([laboratory.add_look(Look(wall="plain"))])
+    assert laboratory.observation > true
+    torch.testing.assert_close(subject.act().units["hidden"], agent.drive(laboratory.render(laboratory.observation)))

@@ -41,7 +41,7 @@ class AgentSubject(Subject[AgentDecision]):
         """The generator draws the actions. cache: the table of features; by default one of its own."""
         super().__init__(laboratory)
         self.agent, self.generator, self.name = agent, generator, name
-        self._cache = cache
+        self.cache = cache or FeatureCache(agent, laboratory.render, laboratory.observations)
         self.alter: Callable[[Tensor], Tensor] | None = None
         """Changes the units [lanes, units] of a controller without a memory. None, but for interventions."""
         self.state: State
@@ -51,19 +51,14 @@ class AgentSubject(Subject[AgentDecision]):
         """Whether what is seen now is the first of an episode, so that the state is reset: bool [lanes]."""
 
     @property
-    def cache(self) -> FeatureCache:
-        """The table of features, large enough for all that can be seen here."""
-        if self._cache is None or self._cache.observations < self.laboratory.observations:
-            self._cache = FeatureCache(self.agent, self.laboratory.render, self.laboratory.observations)
-        return self._cache
-
-    @property
     def unit_count(self) -> int:
         """Units that are no part of a state."""
         return 0 if self.agent.controller.recurrent else self.agent.controller.output_size
 
     @torch.no_grad()
     def act(self) -> AgentDecision:
+        if self.cache.observations < self.laboratory.observations:  # there is another look by now
+            self.cache = FeatureCache(self.agent, self.laboratory.render, self.laboratory.observations)
         if self.agent.controller.recurrent:
             drive = self.cache.look(self.laboratory.observation)
             output, self.state = self.agent.step(drive, self.first, self.state)
