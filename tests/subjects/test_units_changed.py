@@ -6,7 +6,6 @@ import torch
 from small_run import OPTICS, TASK, small_agent
 
 from gnomon.lab.laboratory import Laboratory
-from gnomon.lab.room import Look
 from gnomon.subjects.agent import AgentDecision, AgentSubject
 from gnomon.subjects.intervention import Intervention
 from gnomon.subjects.interventions import Interventions
@@ -60,11 +59,12 @@ def test_the_policy_reads_the_changed_units() -> None:
 
 
 def test_an_agent_sees_a_look_that_comes_after_its_first_frame() -> None:
-    laboratory = Laboratory(TASK, OPTICS, lanes=1, seed=0)
+    laboratory = Laboratory(TASK, OPTICS, lanes=2, seed=0)
     agent = small_agent("feedforward", laboratory)
     subject = AgentSubject(laboratory, agent, torch.Generator().manual_seed(1))
     subject.act()
+    Interventions(subject, [None, Intervention(what="room", how="reset")], 0)
     true = laboratory.observation
-    laboratory.look = torch.tensor([laboratory.add_look(Look(wall="plain"))])
-    assert laboratory.observation > true
+    laboratory.look = torch.tensor([0, 1])
+    assert (laboratory.observation > true).tolist() == [False, True]
     torch.testing.assert_close(subject.act().units["hidden"], agent.drive(laboratory.render(laboratory.observation)))

@@ -57,8 +57,6 @@ class AgentSubject(Subject[AgentDecision]):
 
     @torch.no_grad()
     def act(self) -> AgentDecision:
-        if self.cache.observations < self.laboratory.observations:  # there is another look by now
-            self.cache = FeatureCache(self.agent, self.laboratory.render, self.laboratory.observations)
         if self.agent.controller.recurrent:
             drive = self.cache.look(self.laboratory.observation)
             output, self.state = self.agent.step(drive, self.first, self.state)
@@ -73,6 +71,9 @@ class AgentSubject(Subject[AgentDecision]):
 
     def begin(self, first: Tensor) -> None:
         self.first = first
+
+    def look_anew(self) -> None:
+        self.cache = FeatureCache(self.agent, self.laboratory.render, self.laboratory.observations)
 
     def restart(self) -> None:
         """Put every lane into the initial state."""

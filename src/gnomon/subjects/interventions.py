@@ -80,7 +80,10 @@ class Interventions:
         self._gaze = GazeTarget(laboratory, each(lambda given: given.right), each(lambda given: given.up), size)
         self._state = None if memory is None else StateTarget(memory, chosen, size, moments)
         self._units = None if layered is None else UnitsTarget(layered, chosen, size, moments)
+        known = laboratory.observations
         looks = each(lambda given: 0 if given.look is None else laboratory.add_look(given.look), torch.int64)
+        if laboratory.observations > known:
+            subject.look_anew()
         self._seen = SeenTarget(laboratory, self._lanes_of, looks)
         self._treated = torch.zeros(laboratory.lanes, dtype=torch.bool, device=laboratory.device)  # in this trial
         self._rows: list[Tensor] = []
