@@ -80,7 +80,7 @@ def draw_pauses(axes: Axes, found: Sequence[ClockFindings]) -> None:
     key(axes, found)
 
 
-LINES = {"gaze": "-", "state": ":"}
+LINES = {"gaze": "-", "state": ":", "units": ":"}
 
 
 def from_zero(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
@@ -111,8 +111,8 @@ def draw_noise(axes: Axes, found: Sequence[ClockFindings]) -> None:
     """The spread of productions under noise on the gaze or on the memory.
 
     How to read it: s.d. of the production interval about its line on the sample interval. Noise on the gaze (solid) is
-    the probability of a jolt by one step on every frame; noise on the memory (dotted) is its s.d. relative to each
-    unit's own.
+    the probability of a jolt by one step on every frame; noise on the memory, or on the units of an agent without one
+    (dotted), is its s.d. relative to each unit's own.
     """
     draw_doses(axes, found, lambda each: each.clock.noise, "sd")
     axes.set_xlabel("noise on each frame")
