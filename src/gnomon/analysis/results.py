@@ -13,6 +13,8 @@ from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from gnomon.declared import parse_json
+
 Result = TypeVar("Result")
 
 
@@ -22,8 +24,11 @@ def to_json(result: Any) -> str:
 
 
 def from_json(cls: type[Result], text: str) -> Result:
-    """The result of class `cls` that `to_json` wrote."""
-    return _decode(cls, json.loads(text))
+    """The result of class `cls` that `to_json` wrote; ValueError if it is anything else."""
+    try:
+        return _decode(cls, parse_json(text))
+    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise ValueError(f"this JSON is no {cls.__name__}: {error!r}") from None
 
 
 def _encode(value: Any) -> Any:
