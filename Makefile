@@ -35,8 +35,8 @@ $(CLUSTER): $(STAMP)
 test: setup $(CLUSTER) lint types
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-# Malformed command lines, damaged files and kills, with new seeds until the time is up: see docs/reliability.md.
-chaos: setup
+# Malformed command lines, damaged files, kills and lost nodes, with new seeds until the time is up: see docs/reliability.md.
+chaos: setup $(CLUSTER)
 	GNOMON_CHAOS_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/chaos
 
 lint: setup
