@@ -31,7 +31,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "published": LEARNING,
     "sweep": (*LEARNING, "published"),
     "cluster": (*LEARNING, "published", "sweep"),
-    "analysis": ("lab", "records"),
+    "analysis": ("lab", "records", "declared"),
     "study": ALL,
     "report": ("lab", "records", "published", "sweep", "analysis", "study"),
     "play": (*ALL, "study", "report"),
