@@ -65,8 +65,10 @@ def find(
     probes: pl.DataFrame | None = None,
     recording: xr.Dataset | None = None,
     untrained: xr.Dataset | None = None,
+    *,
+    closely: bool = True,
 ) -> Findings:
-    """Every analysis that can be done with these tables and recordings."""
+    """Every analysis that can be done with these tables and recordings; observers are fitted only if closely."""
     missing: list[tuple[str, str]] = []
 
     def attempt(analysis: str, analyse: Callable[[], Result]) -> Result | None:
@@ -84,6 +86,7 @@ def find(
     general = comparison = observer = surface = others = units = before = paths = strategy = None
     if probes is not None:
         general = attempt("generalisation", lambda: generalisation(probes, intervals))
+    if closely:
         comparison = attempt("observer", lambda: compare(trials, intervals=intervals))
     if comparison is not None:
         bls = {(fitted.observer, fitted.prior): fitted for fitted in comparison.fits}[PAPERS_OBSERVER]

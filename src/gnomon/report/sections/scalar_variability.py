@@ -24,11 +24,12 @@ def section(study: Study, gallery: Gallery) -> Section:
         fits = [each.scalar_variability for each in study.of(family) if each.scalar_variability is not None]
         if fits:
             text.append(
-                f"{sentence(words(family.name))}: the s.d. is {over_seeds([f.sd[0] for f in fits], 1)} frames at the "
-                f"shortest interval and {over_seeds([f.sd[-1] for f in fits], 1)} at the longest. It is largest at "
-                f"{', '.join(str(f.widest) for f in fits)} frames. The power law has c = "
-                f"{over_seeds([f.c for f in fits])} and explains {shares_over_seeds([f.r_squared for f in fits])} of "
-                f"how the s.d. varies; c is identified in {sum(f.identified for f in fits)} of {len(fits)} seeds."
+                f"{sentence(words(family.name))}: the s.d. is {over_seeds([f.sd[0] for f in fits], 1)} frames at "
+                f"{fits[0].sample_interval[0]} frames and {over_seeds([f.sd[-1] for f in fits], 1)} at "
+                f"{fits[0].sample_interval[-1]}. It is largest at {', '.join(str(f.widest) for f in fits)} frames. The "
+                f"power law has c = {over_seeds([f.c for f in fits])} and explains "
+                f"{shares_over_seeds([f.r_squared for f in fits])} of how the s.d. varies; c is identified in "
+                f"{sum(f.identified for f in fits)} of {len(fits)} seeds."
             )
     text.append("The paper fits the power law to its feedforward agent only. Other agents' spread is beyond the paper.")
     shown = [
