@@ -148,3 +148,16 @@ def test_the_example_of_the_manual_is_an_experiment(tmp_path: Path) -> None:
     assert {config.learning.schedule.frames for config in trainings.values()} == {20_000_000}
     assert trainings["large-0"].agent.units == 256
     assert trainings["ten_step-0"].learning.loss.horizon == 10
+
+
+@pytest.mark.parametrize("file", sorted((PROJECT / "experiments").glob("*.toml")), ids=lambda path: path.stem)
+def test_the_files_that_ship_can_be_read(file: Path) -> None:
+    trainings = read_experiment(file)
+    assert len({training.name for training in trainings}) == len(trainings) >= 5
+    assert f"gnomon sweep experiments/{file.name}" in file.read_text().splitlines()[0]
+
+
+def test_plain_has_no_aid_that_touches_the_reward_the_critic_or_the_steps() -> None:
+    for training in read_experiment(PROJECT / "experiments" / "plain.toml"):
+        assert training.config.learning.aids.use == ("chrono", "initial_state")
+        assert training.config.learning.schedule.frames == 60_000_000
