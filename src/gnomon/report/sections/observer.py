@@ -144,6 +144,7 @@ def rivals_table(study: Study) -> Table:
     note = (
         "A negative difference speaks against the observer. “Misplaces”: share of productions that would have to "
         "change bins to agree with the model, mean over intervals; rejected by chi-square at p < 0.01, which counts "
-        "trials as independent. Observers may lapse here, and not in the table above. Bias in frames."
+        "trials as independent. Normals and the clock may lapse, and so may some of the observers, unlike in the table "
+        "above. Bias in frames."
     )
     return Table("The observer and its rivals", header, tuple(rows), note)
