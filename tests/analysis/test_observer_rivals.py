@@ -1,5 +1,7 @@
 """Simulated subjects come out as what they are: a Bayesian observer, a clock with an end, or neither."""
 
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -65,7 +67,13 @@ def test_a_clock_with_an_end_is_told_from_a_bayesian_observer(of_clock: Rivals) 
     assert bayesian.rejected
     assert abs(ours.residual[-1]) < 1 < abs(bayesian.residual[-1])  # the bias at the longest interval
     assert ours.r2_bias > 0.9 > bayesian.r2_bias
-    assert ours.misplaced.mean() < bayesian.misplaced.mean()
+    assert ours.mean_misplaced < bayesian.mean_misplaced
+
+
+def test_too_few_productions_for_two_bins_tell_nothing_of_what_is_misplaced(of_clock: Rivals) -> None:
+    model = of_clock.best()
+    assert model.mean_misplaced == pytest.approx(model.misplaced.mean())
+    assert np.isnan(replace(model, degrees=np.zeros_like(model.degrees)).mean_misplaced)
 
 
 def test_a_bayesian_observer_is_told_from_a_clock_with_an_end(of_observer: Rivals) -> None:

@@ -47,6 +47,12 @@ class ModelFit:
     r2_bias: float  # of the bias; below 0 if the model is worse than one bias for all
     r2_sd: float  # of the s.d.
 
+    @property
+    def mean_misplaced(self) -> float:
+        """Mean share misplaced, over the intervals with enough productions for two bins; nan if there are none."""
+        told = self.misplaced[self.degrees > 0]
+        return float(told.mean()) if len(told) else float("nan")
+
 
 @dataclass(frozen=True, eq=False)
 class Counts:

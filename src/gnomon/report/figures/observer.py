@@ -142,7 +142,8 @@ def draw_rivals(axes: Axes, result: Rivals) -> None:
     for row, (model, delta) in enumerate(zip(result.models, deltas, strict=True)):
         axes.barh(row, delta, 0.55, color=RIVAL_LOOKS[model.family][1], zorder=2)
         cross = " ×" if model.rejected else ""
-        said = f"{delta:,.0f}, {100 * model.misplaced.mean():.0f} % misplaced{cross}"
+        misplaced = f", {100 * model.mean_misplaced:.0f} % misplaced" if np.isfinite(model.mean_misplaced) else ""
+        said = f"{delta:,.0f}{misplaced}{cross}"
         axes.annotate(said, (delta, row), (5, 0), textcoords="offset points", va="center", color=INK, fontsize=9)
     axes.set_xscale("symlog", linthresh=LINEAR)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda delta, _: f"{delta:,g}"))

@@ -133,8 +133,8 @@ def rivals_table(study: Study) -> Table:
             (
                 found.name, bayesian.name, number(clock.aic - bayesian.aic, 0, "+"), number(ceiling, 0),
                 number(normals.aic - bayesian.aic, 0, "+"), *longest,
-                f"{share(float(bayesian.misplaced.mean()))}{' (rejected)' if bayesian.rejected else ''}",
-                f"{share(float(clock.misplaced.mean()))}{' (rejected)' if clock.rejected else ''}",
+                f"{share(bayesian.mean_misplaced)}{' (rejected)' if bayesian.rejected else ''}",
+                f"{share(clock.mean_misplaced)}{' (rejected)' if clock.rejected else ''}",
             )
         )  # fmt: skip
     header = (
