@@ -9,6 +9,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 import torch
+from numpy.typing import NDArray
 from PIL import Image
 from small_run import CONFIG, FRAMES_PER_ROUND
 from torch import Tensor
@@ -143,3 +144,29 @@ def test_what_the_reward_asks_for() -> None:
     one = np.array([[1.0], [1.0]])
     value = returns(one, 10 * one, 100 * one)  # two trials: 10 frames to the reward, 100 to the next Set
     np.testing.assert_allclose(value[:, 0], [0.99**10 * (1 + 0.99**100 * 0.99**10), 0.99**10])
+
+
+def test_what_an_agent_without_memory_learns() -> None:
+    names = runpy.run_path(str(EXAMPLES / "what_an_agent_without_memory_learns.py"))
+    logits = np.random.default_rng(0).normal(scale=0.3, size=(4, names["FARTHEST"] + 1, 3))
+
+    def expected_reward(logits: NDArray[np.float64]) -> float:
+        _, entered = names["visits"](names["softmax"](logits), names["screens"]())
+        return float((entered * names["rewards"]()).sum(0).mean())
+
+    # With whole returns and no discount the ascent is the gradient of the expected reward of a trial.
+    whole = names["Setting"](unroll=10**9, discount=1.0)
+    ascent, values, trial = names["gradient"](logits, np.zeros(logits.shape[:2]), 0.0, whole)
+    assert trial == pytest.approx(expected_reward(logits))
+    for entry in [(0, 10, 0), (0, 12, 2), (1, 10, 2), (2, 9, 1), (3, 5, 0)]:
+        step = np.zeros_like(logits)
+        step[entry] = 1e-4
+        slope = (expected_reward(logits + step) - expected_reward(logits - step)) / 2e-4
+        assert ascent[entry] == pytest.approx(slope, rel=1e-4)
+    # Returns that are cut at every frame are the values they are cut with.
+    cut = names["returns"](names["softmax"](logits), names["screens"](), values, 0.0, names["Setting"](unroll=2))
+    np.testing.assert_allclose(cut[200, 0, 5, 1], 0.99 * values[names["GO"], 5])
+
+    means, within = names["learn"](names["Setting"](unroll=400), updates=15)
+    assert means.shape == (10,)
+    assert 0.05 < within < 1
