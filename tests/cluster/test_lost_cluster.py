@@ -1,5 +1,6 @@
 """A cluster that is lost: the run is saved, says so, and goes on elsewhere; so does a sweep."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +10,7 @@ from fake_ray import FakeRay, RayError, on_pools
 from small_experiment import write_experiment
 from small_run import CONFIG, FRAMES_PER_ROUND
 
-from gnomon.cluster import pools
+from gnomon.cluster import apart, pools
 from gnomon.cluster.pools import ClusterError
 from gnomon.cluster.sweep import ClusterSweeper
 from gnomon.learn.loop import Limits, resume, start
@@ -86,3 +87,29 @@ def test_a_sweep_whose_cluster_is_lost_ends_with_one_line(tmp_path: Path, stop: 
     assert running == [2, 2]
     assert [job.process for job in sweeper.jobs] == [None, None, None]
     assert sweeper.jobs[2].state == "waiting"
+
+
+@pytest.mark.parametrize("alive", [False, True])
+def test_the_process_at_ray_ends_when_the_cluster_gives_its_machine_up(
+    monkeypatch: pytest.MonkeyPatch, alive: bool
+) -> None:
+    """Ray itself would let it wait for ever for actors that have been killed."""
+
+    class Ended(Exception):
+        pass
+
+    def end(code: int) -> None:
+        raise Ended
+
+    monkeypatch.setattr(os, "_exit", end)
+    monkeypatch.setattr(apart, "ALIVE_SECONDS", -1.0)
+    ray: Any = FakeRay()
+    ray.get_runtime_context = lambda: SimpleNamespace(get_node_id=lambda: "here")
+    ray.nodes = lambda: [{"NodeID": "there", "Alive": True}, {"NodeID": "here", "Alive": alive}]
+    answers: list[Any] = []
+    pipe: Any = SimpleNamespace(recv=iter([([], "put", [apart.Name(0), "a"]), ([], "get", [apart.Name(0)])]).__next__)
+    pipe.send = answers.append
+    monkeypatch.setattr(ray, "get", lambda value: value)
+    with pytest.raises(StopIteration if alive else Ended):
+        apart.answer_calls(pipe, ray)
+    assert answers == ([None, "a"] if alive else [])

@@ -8,6 +8,7 @@ calls that they need look like Ray's own.
 import multiprocessing
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from typing import Any
 from gnomon.cluster.start import Resources, check_address, import_ray, joined
 
 ANSWER_SECONDS = 60.0  # without an answer after which Ray counts as lost; none of the calls takes long
+ALIVE_SECONDS = 5.0  # between two looks whether the cluster still counts this machine in
 GOODBYE_SECONDS = 10.0  # for Ray to end by itself
 
 
@@ -189,8 +191,12 @@ def answer_calls(pipe: Connection, ray: Any) -> None:
         "kill": lambda name: ray.kill(kept[name]),
         "ask": lambda function, *given: function(ray, *given),
     }
+    looked = time.monotonic()
     while True:
         released, call, arguments = pipe.recv()
+        if time.monotonic() - looked > ALIVE_SECONDS:
+            looked = time.monotonic()
+            leave_if_counted_out(ray)
         for name in released:
             kept.pop(name, None)
         try:
@@ -207,3 +213,13 @@ def answer_calls(pipe: Connection, ray: Any) -> None:
 def wait(ray: Any, names: dict[Any, Name], number: int, seconds: float) -> list[Name]:
     ready, _ = ray.wait(list(names), num_returns=number, timeout=seconds)
     return [names[reference] for reference in ready]
+
+
+def leave_if_counted_out(ray: Any) -> None:
+    """End this process if the cluster has given its machine up.
+
+    All actors are killed then, and waiting for them would not end: Ray notices when it stores or fetches something.
+    """
+    here = ray.get_runtime_context().get_node_id()
+    if not any(node["Alive"] for node in ray.nodes() if node["NodeID"] == here):
+        os._exit(1)

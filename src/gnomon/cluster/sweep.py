@@ -6,6 +6,7 @@ training goes on from its last checkpoint. All machines must see the folder of t
 
 import signal
 import subprocess
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -14,10 +15,14 @@ from typing import Any
 
 from gnomon.cluster.apart import RayApart
 from gnomon.cluster.start import Resources
+from gnomon.records.runs import RunFolder
 from gnomon.sweep.experiment import Training
 from gnomon.sweep.sweeper import Job, Process, Sweeper, train_apart
 
 LOSSES = 3  # of its machine that a training survives
+SAVING_SECONDS = 60  # at most, for a training to save itself
+# If a runner is killed, Ray would kill the training, too; but that is to notice, and to stop with a checkpoint.
+SPARED = {"env_vars": {"RAY_kill_child_processes_on_worker_exit": "0"}}
 
 
 class Runner:
@@ -28,12 +33,23 @@ class Runner:
 
     def run(self, folder: str, threads: int) -> int:
         """Train to the end; returns the exit code."""
+        wait_until_free(RunFolder(Path(folder)))
         self.process = train_apart(Path(folder), threads)
         return self.process.wait()
 
     def signal(self, number: int) -> None:
         if self.process is not None:
             self.process.send_signal(number)
+
+
+def wait_until_free(run: RunFolder) -> None:
+    """Wait for a training whose runner was lost, and which is saving itself."""
+    for _ in range(SAVING_SECONDS):
+        try:
+            with run.locked():
+                return
+        except ValueError:
+            time.sleep(1.0)
 
 
 class RemoteProcess:
@@ -44,7 +60,9 @@ class RemoteProcess:
     def __init__(self, ray: RayApart, folder: Path, threads: int) -> None:
         self._ray, self._task = ray, (str(folder), threads)
         # Two calls at a time: to run, and to pass on a signal meanwhile.
-        self._runner = ray.remote(Runner).options(num_cpus=threads, max_concurrency=2, scheduling_strategy="SPREAD")
+        self._runner = ray.remote(Runner).options(
+            num_cpus=threads, max_concurrency=2, scheduling_strategy="SPREAD", runtime_env=SPARED
+        )
         self._losses, self._stopping = 0, False
         self._launch()
 
