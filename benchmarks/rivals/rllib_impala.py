@@ -45,7 +45,7 @@ class Module(TorchRLModule, ValueFunctionAPI):
         return hidden, {"h": h[0], "c": c[0]}
 
 
-ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False)
+ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
 tune.register_env("timing", lambda _: make_env(dtype="float32"))  # with uint8 it makes no frame at all
 config = (
     IMPALAConfig()
