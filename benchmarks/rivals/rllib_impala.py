@@ -46,7 +46,7 @@ class Module(TorchRLModule, ValueFunctionAPI):
 
 
 ray.init("local", num_cpus=1, include_dashboard=False, log_to_driver=False)
-tune.register_env("timing", lambda _: make_env(dtype="float32"))  # with uint8 it makes no frame at all
+tune.register_env("timing", lambda _: make_env(dtype="float32"))  # its own networks do not take uint8
 config = (
     IMPALAConfig()
     .environment("timing")

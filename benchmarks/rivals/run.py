@@ -196,12 +196,12 @@ def last_error(log: Path) -> str:
 def table(found: list[Measured], options: Options) -> str:
     """All libraries, in Markdown."""
     first = found[0]
-    rows = ["| library | frames/s | as a ratio | rewarded | versions |", "|---|---:|---:|---:|---|"]
+    rows = ["| library | frames/s | times slower | rewarded | versions |", "|---|---:|---:|---:|---|"]
     for each in found:
         cells = ("-", "-", each.failure)
         if not each.failure:
             share = f"{each.rewarded / each.trials:.1%} of {each.trials:,}" if each.trials else "no trial"
-            cells = (f"{each.speed:,.0f}", f"1 / {first.speed / each.speed:,.1f}" if first.speed else "-", share)
+            cells = (f"{each.speed:,.0f}", f"{first.speed / each.speed:,.1f}" if first.speed else "-", share)
         rows.append(f"| {each.name} | {' | '.join(cells)} | {each.versions} |")
     turns = (
         f"{options.turns} training{'s' if options.turns > 1 else ''} of {options.seconds:g} s of processor time each"
