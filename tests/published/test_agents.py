@@ -15,7 +15,7 @@ from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.learn.loop import Limits, start
 from gnomon.published import agents
-from gnomon.published.agents import find_agent, is_published, load_agent, publish_agent, thinned
+from gnomon.published.agents import check_published, find_agent, is_published, load_agent, publish_agent, thinned
 from gnomon.records.runs import RunFolder
 from gnomon.records.trials import read_trials, write_trials
 from gnomon.saving.checkpoint import newest_checkpoint, numbered, unnest
@@ -94,6 +94,10 @@ def test_a_published_folder_has_the_agent_and_how_it_came_about(run: Path, tmp_p
         "sha256": hashlib.sha256((out / "weights.safetensors").read_bytes()).hexdigest(),
         "frames": ROUNDS * FRAMES_PER_ROUND,
         "minutes": counters["minutes"],
+        "files": {
+            name: hashlib.sha256((out / name).read_bytes()).hexdigest()
+            for name in ("config.json", "evaluation/trials.parquet", "metrics.jsonl", "versions.json")
+        },
     }
     assert load_file(out / "weights.safetensors").keys() == agent_weights(run).keys()
     assert list(out.parent.iterdir()) == [out]
@@ -212,6 +216,41 @@ def test_damaged_weights_are_refused(run: Path, tmp_path: Path) -> None:
     (out / "config.json").write_text(json.dumps(config))
     with pytest.raises(ValueError, match=r"the weights do not fit the agent of config\.json"):
         load_agent(out)
+
+
+def published(run: Path, out: Path) -> Path:
+    """An agent with all that can be published."""
+    evaluated(run, 10)
+    publish_agent(run, out)
+    return out
+
+
+@pytest.mark.parametrize("name", ["config.json", "versions.json", "metrics.jsonl", "evaluation/trials.parquet"])
+def test_every_published_file_is_verified(run: Path, tmp_path: Path, name: str) -> None:
+    out = published(run, tmp_path / "agent")
+    assert check_published(out) == []
+    whole = (out / name).read_bytes()
+    (out / name).write_bytes(whole + b"\n")  # still valid JSON
+    (found,) = check_published(out)
+    assert (found.path, found.damage) == (out / name, True)
+    assert "its checksum is not that of published.json" in found.what
+    (out / name).unlink()
+    (found,) = check_published(out)
+    assert (found.path, found.what) == (out / name, "it is missing")
+
+
+def test_what_cannot_be_verified_is_said_and_is_no_damage(run: Path, tmp_path: Path) -> None:
+    out = published(run, tmp_path / "agent")
+    (out / "README.txt").write_text("mine")
+    (stray,) = check_published(out)
+    assert (stray.path.name, stray.damage) == ("README.txt", False)
+    (out / "README.txt").unlink()
+    note = json.loads((out / "published.json").read_text())
+    del note["files"]  # as older versions wrote it
+    (out / "published.json").write_text(json.dumps(note))
+    (old,) = check_published(out)
+    assert not old.damage
+    assert "config.json, evaluation/trials.parquet, metrics.jsonl, versions.json: they cannot be verified" in old.what
 
 
 def test_published_names_are_those_of_the_package(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -176,7 +176,9 @@ def test_ctrl_c_twice_kills(tmp_path: Path) -> None:
 def test_a_training_whose_sweep_is_gone_stops_with_a_checkpoint(tmp_path: Path) -> None:
     sweeper = small_sweep(tmp_path, 10_000, {"name": "long"})
     (job,) = sweeper.jobs
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # as in Ray's threads, and children inherit it
     assert sweeper.advance()
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
     assert job.progress() == {"state": "unknown"}  # before its first round
     wait_for(progress_file(job.folder).exists)
     note = job.progress()

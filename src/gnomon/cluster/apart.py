@@ -1,34 +1,36 @@
-"""Ray in a process of its own, which the learner outlives.
+"""Ray in a process of its own, which the learner or the sweep outlives.
 
 When its machine's part of Ray is lost, or the head node has been silent for a minute, Ray ends the process that uses
-it, without a word. So a child process speaks to Ray, and the learner to the child, through a pipe. The few calls that a
-run needs look like Ray's own.
+it, without a word. So a child process speaks to Ray, and the learner or the sweep to the child, through a pipe. The few
+calls that they need look like Ray's own.
 """
 
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import count
 from multiprocessing.connection import Connection
 from types import SimpleNamespace
 from typing import Any
 
-from gnomon.cluster.pool import Pool
 from gnomon.cluster.start import Resources, check_address, import_ray, joined
 
 ANSWER_SECONDS = 60.0  # without an answer after which Ray counts as lost; none of the calls takes long
+ALIVE_SECONDS = 5.0  # between two looks whether the cluster still counts this machine in
 GOODBYE_SECONDS = 10.0  # for Ray to end by itself
 
 
 class RayError(Exception):
-    """What Ray complained of: mostly that a pool has died."""
+    """What Ray complained of: mostly that an actor, such as a pool, has died."""
 
 
 class RayTaskError(RayError):
-    """A mistake in the program of a pool."""
+    """A mistake in the program of an actor."""
 
 
 @dataclass(frozen=True)
@@ -39,22 +41,23 @@ class Name:
 
 
 class Reference:
-    """Stands for an object or a pool of Ray, which are let go when nobody knows the reference any more."""
+    """Stands for an object or an actor of Ray, which are let go when nobody knows the reference any more."""
 
     def __init__(self, ray: "RayApart", number: int) -> None:
         self._ray, self.name = ray, Name(number)
 
-    @property
-    def unroll(self) -> Any:
-        """A pool's method."""
-        return SimpleNamespace(remote=lambda *given: self._ray.make("unroll", self, *given))
+    def __getattr__(self, method: str) -> Any:
+        """An actor's method."""
+        if method.startswith("_"):
+            raise AttributeError(method)
+        return SimpleNamespace(remote=lambda *given: self._ray.make("call", self, method, *given))
 
     def __del__(self) -> None:
         self._ray.released.append(self.name)
 
 
 class RayApart:
-    """The child process, with as much of Ray's face as `Pools` looks at."""
+    """The child process, with as much of Ray's face as `Pools` and `RemoteProcess` look at."""
 
     exceptions = SimpleNamespace(RayError=RayError, RayTaskError=RayTaskError)
 
@@ -84,16 +87,15 @@ class RayApart:
     # Ray's own calls.
 
     def remote(self, kind: type) -> Any:
-        assert kind is Pool
         return SimpleNamespace(
-            options=lambda **options: SimpleNamespace(remote=lambda *given: self.make("start", options, *given))
+            options=lambda **options: SimpleNamespace(remote=lambda *given: self.make("start", kind, options, *given))
         )
 
     def put(self, value: Any) -> Reference:
         return self.make("put", value)
 
     def wait(
-        self, references: Sequence[Reference], num_returns: int, timeout: float
+        self, references: Sequence[Reference], num_returns: int = 1, timeout: float = 0.0
     ) -> tuple[list[Reference], list[Reference]]:
         ready = set(self._call("wait", [each.name for each in references], num_returns, timeout))
         chosen = [each for each in references if each.name in ready]
@@ -102,8 +104,12 @@ class RayApart:
     def get(self, reference: Reference) -> Any:
         return self._call("get", reference)
 
-    def kill(self, pool: Reference) -> None:
-        self._call("kill", pool)
+    def kill(self, actor: Reference) -> None:
+        self._call("kill", actor)
+
+    def ask(self, function: Callable[..., Any], *given: Any) -> Any:
+        """What a function of a module finds out there, given Ray itself first. It may take its time."""
+        return self._call("ask", function, *given, seconds=None)
 
     # The pipe.
 
@@ -113,13 +119,13 @@ class RayApart:
         self._call(call, reference, *arguments)
         return reference
 
-    def _call(self, call: str, *arguments: Any) -> Any:
+    def _call(self, call: str, *arguments: Any, seconds: float | None = ANSWER_SECONDS) -> Any:
         released, self.released = self.released, []
         try:
             self._pipe.send((released, call, [a.name if isinstance(a, Reference) else a for a in arguments]))
         except OSError:
             raise self._lost() from None
-        return self._answer(ANSWER_SECONDS)
+        return self._answer(seconds)
 
     def _answer(self, seconds: float | None) -> Any:
         """What the process says; an error is raised. ConnectionError if it is gone, or silent for so long."""
@@ -167,21 +173,30 @@ def serve(pipe: Connection, address: str | None, cpus: int) -> None:
 
 
 def answer_calls(pipe: Connection, ray: Any) -> None:
-    pool, kept = ray.remote(Pool), {}
+    kept, remote = {}, cache(ray.remote)  # Ray is told of a class once
 
     def real(given: Any) -> Any:
         return kept[given] if isinstance(given, Name) else given
 
     calls = {
         "put": lambda name, value: kept.update({name: ray.put(value)}),
-        "start": lambda name, options, *given: kept.update({name: pool.options(**options).remote(*given)}),
-        "unroll": lambda name, member, *given: kept.update({name: real(member).unroll.remote(*map(real, given))}),
+        "start": lambda name, kind, options, *given: kept.update(
+            {name: remote(kind).options(**options).remote(*given)}
+        ),
+        "call": lambda name, actor, method, *given: kept.update(
+            {name: getattr(real(actor), method).remote(*map(real, given))}
+        ),
         "wait": lambda names, number, seconds: wait(ray, {kept[name]: name for name in names}, number, seconds),
         "get": lambda name: ray.get(kept[name]),
         "kill": lambda name: ray.kill(kept[name]),
+        "ask": lambda function, *given: function(ray, *given),
     }
+    looked = time.monotonic()
     while True:
         released, call, arguments = pipe.recv()
+        if time.monotonic() - looked > ALIVE_SECONDS:
+            looked = time.monotonic()
+            leave_if_counted_out(ray)
         for name in released:
             kept.pop(name, None)
         try:
@@ -190,9 +205,21 @@ def answer_calls(pipe: Connection, ray: Any) -> None:
             answer = RayTaskError(str(error))
         except ray.exceptions.RayError as error:
             answer = RayError(str(error))
+        except ValueError as error:
+            answer = error
         pipe.send(answer)
 
 
 def wait(ray: Any, names: dict[Any, Name], number: int, seconds: float) -> list[Name]:
     ready, _ = ray.wait(list(names), num_returns=number, timeout=seconds)
     return [names[reference] for reference in ready]
+
+
+def leave_if_counted_out(ray: Any) -> None:
+    """End this process if the cluster has given its machine up.
+
+    All actors are killed then, and waiting for them would not end: Ray notices when it stores or fetches something.
+    """
+    here = ray.get_runtime_context().get_node_id()
+    if not any(node["Alive"] for node in ray.nodes() if node["NodeID"] == here):
+        os._exit(1)

@@ -105,7 +105,7 @@ def joined(address: str | None, cpus: int) -> Iterator[Resources]:
             ray.init("local", num_cpus=cpus, object_store_memory=LOCAL_STORE, include_dashboard=False, **quiet)
         else:
             ray.init(address, **quiet)
-    except (OSError, RuntimeError, ValueError) as error:
+    except Exception as error:  # a node that takes too long to start is a plain Exception of Ray's
         raise cannot_join(address, error) from None
     try:
         yield find_resources(ray)

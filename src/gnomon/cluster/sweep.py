@@ -6,16 +6,23 @@ training goes on from its last checkpoint. All machines must see the folder of t
 
 import signal
 import subprocess
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any
 
-from gnomon.cluster.start import Resources, import_ray
+from gnomon.cluster.apart import RayApart
+from gnomon.cluster.start import Resources
+from gnomon.records.runs import RunFolder
 from gnomon.sweep.experiment import Training
 from gnomon.sweep.sweeper import Job, Process, Sweeper, train_apart
 
 LOSSES = 3  # of its machine that a training survives
+SAVING_SECONDS = 60  # at most, for a training to save itself
+# If a runner is killed, Ray would kill the training, too; but that is to notice, and to stop with a checkpoint.
+SPARED = {"env_vars": {"RAY_kill_child_processes_on_worker_exit": "0"}}
 
 
 class Runner:
@@ -26,6 +33,7 @@ class Runner:
 
     def run(self, folder: str, threads: int) -> int:
         """Train to the end; returns the exit code."""
+        wait_until_free(RunFolder(Path(folder)))
         self.process = train_apart(Path(folder), threads)
         return self.process.wait()
 
@@ -34,15 +42,27 @@ class Runner:
             self.process.send_signal(number)
 
 
+def wait_until_free(run: RunFolder) -> None:
+    """Wait for a training whose runner was lost, and which is saving itself."""
+    for _ in range(SAVING_SECONDS):
+        try:
+            with run.locked():
+                return
+        except ValueError:
+            time.sleep(1.0)
+
+
 class RemoteProcess:
     """A training somewhere on the cluster, with as much of the face of a `Popen` as a sweep looks at."""
 
     stdin = None  # what runs the process there holds it
 
-    def __init__(self, ray: Any, folder: Path, threads: int) -> None:
+    def __init__(self, ray: RayApart, folder: Path, threads: int) -> None:
         self._ray, self._task = ray, (str(folder), threads)
         # Two calls at a time: to run, and to pass on a signal meanwhile.
-        self._runner = ray.remote(Runner).options(num_cpus=threads, max_concurrency=2, scheduling_strategy="SPREAD")
+        self._runner = ray.remote(Runner).options(
+            num_cpus=threads, max_concurrency=2, scheduling_strategy="SPREAD", runtime_env=SPARED
+        )
         self._losses, self._stopping = 0, False
         self._launch()
 
@@ -51,12 +71,16 @@ class RemoteProcess:
         self._code = self._handle.run.remote(*self._task)
 
     def poll(self, seconds: float = 0.0) -> int | None:
-        """The exit code, if the training has ended."""
-        if not self._ray.wait([self._code], timeout=seconds)[0]:
-            return None
+        """The exit code, if the training has ended. ConnectionError if the cluster is lost."""
         try:
+            if not self._ray.wait([self._code], timeout=seconds)[0]:
+                return None
             return self._ray.get(self._code)
         except self._ray.exceptions.RayTaskError:  # a mistake in the program, not of the cluster
+            raise
+        except ConnectionError:
+            if self._stopping:
+                return -signal.SIGKILL
             raise
         except self._ray.exceptions.RayError:
             if self._stopping or self._losses == LOSSES:
@@ -76,19 +100,31 @@ class RemoteProcess:
 
     def kill(self) -> None:
         self._stopping = True
-        self._ray.kill(self._handle)
+        with suppress(self._ray.exceptions.RayError, ConnectionError):  # it is gone already
+            self._ray.kill(self._handle)
 
 
 class ClusterSweeper(Sweeper):
     """A sweeper whose trainings run on the cluster."""
 
-    def __init__(self, trainings: Sequence[Training], runs: Path, *, jobs: int, threads: int) -> None:
+    def __init__(self, trainings: Sequence[Training], runs: Path, ray: RayApart, *, jobs: int, threads: int) -> None:
         """runs: the folder of all runs. ValueError if a machine of the cluster does not see it."""
         super().__init__(trainings, runs, jobs=jobs, threads=threads)
-        self._ray = import_ray()
-        check_shared(self._ray, runs)
+        self._ray = ray
+        ray.ask(check_shared, runs)
+
+    def run(self, report: Callable[[list[Job]], None] = lambda jobs: None) -> None:
+        """As any sweep does. ValueError if the cluster is lost; each training then stops, with a checkpoint."""
+        try:
+            super().run(report)
+        except ConnectionError as error:
+            raise ValueError(
+                f"the cluster is lost: {error}; each training stops by itself, with a checkpoint. "
+                "Go on with the same command, here without --cluster"
+            ) from None
 
     def launch(self, job: Job) -> Process:
+        job.log.touch()  # the cluster may be lost before the training has said a word
         return RemoteProcess(self._ray, job.folder.path.resolve(), self.threads)
 
 

@@ -75,11 +75,11 @@ def chosen_sweeper(options: Sweep, trainings: Sequence[Training], runs: Path) ->
         jobs = max(1, cores() // max(1, threads)) if options.jobs is None else options.jobs
         yield Sweeper(trainings, runs, jobs=jobs, threads=threads)
         return
-    from gnomon.cluster.start import joined
+    from gnomon.cluster.apart import joined_apart
     from gnomon.cluster.sweep import ClusterSweeper, jobs_on
 
-    with joined(cluster_address(options.cluster), cores()) as resources:
-        yield ClusterSweeper(trainings, runs, jobs=jobs_on(resources, options.jobs, threads), threads=threads)
+    with joined_apart(cluster_address(options.cluster), cores()) as ray:
+        yield ClusterSweeper(trainings, runs, ray, jobs=jobs_on(ray.resources, options.jobs, threads), threads=threads)
 
 
 def run_sweep(options: Sweep, sweeper: Sweeper, runs: Path, console: Console) -> None:

@@ -4,7 +4,7 @@ A published agent is a folder:
 
     config.json                every setting of the run
     weights.safetensors        the agent's weights, and nothing else
-    published.json             frames and minutes of training, and the checksum of the weights
+    published.json             frames and minutes of training, and the checksums of all other files
     versions.json              what it was trained with
     metrics.jsonl              the training's metrics, at most 400 lines
     evaluation/trials.parquet  the trial table of its evaluation, if there is one, without the frames of events
@@ -19,7 +19,7 @@ import warnings
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
-from typing import TypedDict, TypeVar
+from typing import NotRequired, TypedDict, TypeVar
 
 import numpy as np
 import polars as pl
@@ -33,7 +33,7 @@ from gnomon.config import RunConfig, read_config
 from gnomon.declared import parse_json, read_object
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.build import build_agent, usable_device
-from gnomon.records.contents import METRICS, Finding
+from gnomon.records.contents import METRICS, Finding, is_whole
 from gnomon.records.metrics import read_lines
 from gnomon.records.runs import RunFolder, Versions
 from gnomon.records.trials import FIXED, read_trials, write_trials
@@ -55,6 +55,8 @@ class Note(TypedDict):
     """Of the weights."""
     frames: int
     minutes: float
+    files: NotRequired[dict[str, str]]
+    """The SHA-256 of every other file that was published, by its path in the folder; older versions wrote none."""
 
 
 def find_agent(path: Path) -> Path:
@@ -133,7 +135,6 @@ def publish_agent(run: Path, out: Path) -> list[str]:
     load_weights(build_agent(config, Laboratory(config.task, config.optics)), tensors, run)
     weights = dump_tensors({name: tensor.cpu().contiguous() for name, tensor in tensors.items()})
     counters = checkpoint.counters
-    note = {"sha256": hashlib.sha256(weights).hexdigest(), "frames": counters["frames"], "minutes": counters["minutes"]}
 
     lines = read_lines(run / METRICS).up_to(checkpoint.known().rounds)
     with whole(out) as part:
@@ -141,8 +142,6 @@ def publish_agent(run: Path, out: Path) -> list[str]:
         for name in ("config.json", "versions.json"):
             shutil.copyfile(run / name, part / name)
         (part / METRICS).write_bytes(b"".join(line + b"\n" for line in thinned(lines)))
-        (part / WEIGHTS).write_bytes(weights)
-        (part / NOTE).write_text(json.dumps(note, indent=2) + "\n")
         problem = why_not(run / TRIALS, config)
         if problem:
             remarks.append(
@@ -154,6 +153,14 @@ def publish_agent(run: Path, out: Path) -> list[str]:
                 remarks.append(
                     f"{run / TRIALS} is older than the weights; evaluate and publish again if training went on"
                 )
+        note: Note = {
+            "sha256": hashlib.sha256(weights).hexdigest(),
+            "frames": counters["frames"],
+            "minutes": counters["minutes"],
+            "files": {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in other_files(part).items()},
+        }
+        (part / WEIGHTS).write_bytes(weights)
+        (part / NOTE).write_text(json.dumps(note, indent=2) + "\n")
     return remarks
 
 
@@ -165,9 +172,16 @@ def compact(trials: pl.DataFrame) -> pl.DataFrame:
     return trials.drop([name for name in trials.columns if name.endswith("_frame") and name not in FIXED])
 
 
+def other_files(folder: Path) -> dict[str, Path]:
+    """All files of a published agent but its weights and its note, by their path in the folder."""
+    files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {name: path for name, path in files.items() if name not in (WEIGHTS, NOTE)}
+
+
 def check_published(folder: Path) -> list[Finding]:
     """Everything in a published agent's folder that is not as it was written."""
-    found: list[Finding] = []
+    found = check_files(folder)
+    altered = {finding.path for finding in found if finding.damage}
     for path, read in (
         (folder / "config.json", lambda: load_agent(folder)),
         (folder / "versions.json", lambda: read_object(folder / "versions.json", Versions)),
@@ -176,9 +190,33 @@ def check_published(folder: Path) -> list[Finding]:
         try:
             read()
         except (OSError, ValueError) as error:
-            found.append(Finding(path, str(error), "get the agent again"))
+            if path not in altered:
+                found.append(Finding(path, str(error), "get the agent again"))
     lines = read_lines(folder / METRICS)
-    found += [Finding(folder / METRICS, f"line {number} is not a line of metrics") for number, _ in lines.damaged]
+    if folder / METRICS not in altered:
+        found += [Finding(folder / METRICS, f"line {number} is not a line of metrics") for number, _ in lines.damaged]
+    return found
+
+
+def check_files(folder: Path) -> list[Finding]:
+    """Files that are not those whose checksums were published, and those of which nobody can say."""
+    try:
+        published = read_note(folder).get("files")
+    except (OSError, ValueError):
+        return []  # whoever reads the weights will say it
+    there = other_files(folder)
+    if published is None:
+        what = f"an older version wrote it, without checksums of {', '.join(there)}: they cannot be verified"
+        return [Finding(folder / NOTE, what, damage=False)]
+    found = [
+        Finding(folder / name, "it is missing", "get the agent again") for name in sorted(published.keys() - there)
+    ]
+    for name, path in there.items():
+        if name not in published:
+            found.append(Finding(path, "it was not published with the agent", damage=False))
+        elif not is_whole(path, published[name]):
+            what = f"it is truncated or altered: its checksum is not that of {NOTE}"
+            found.append(Finding(path, what, "get the agent again"))
     return found
 
 

@@ -242,6 +242,7 @@ def progress_file(folder: RunFolder) -> Path:
 
 def work(path: Path, threads: int) -> None:
     """Train the run in this folder to its end."""
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # Ray's threads block it, and we inherit that
     torch.set_num_threads(threads)
     keep_freed_memory()
     Thread(target=stop_with_the_sweep, daemon=True).start()

@@ -1,0 +1,39 @@
+"""Gnomon's own trainer: `own.py SECONDS SEED laptop`, or `plain` for the same without aids, which is IMPALA."""
+
+# pyright: reportMissingImports=false
+
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from task import METER, OPTICS, SEED, UNITS
+
+from gnomon.learn.aids import Aids
+from gnomon.learn.loop import Trainer
+from gnomon.learn.malloc import keep_freed_memory
+from gnomon.presets import preset
+from gnomon.records.runs import RunFolder
+
+keep_freed_memory()
+config = replace(preset("laptop"), seed=SEED)
+assert config.agent.units == UNITS
+assert all(getattr(config.optics, name) == value for name, value in OPTICS.items())
+if sys.argv[3] == "plain":
+    config = replace(config, learning=replace(config.learning, aids=Aids()))
+with tempfile.TemporaryDirectory() as folder:
+    trainer = Trainer(config, RunFolder(Path(folder)))
+take_trials = trainer.source.take_trials
+
+
+def count_trials():
+    trials = take_trials()
+    METER.trials(trials.filter(trials["outcome"] != "cut_off")["reward"].to_list())
+    return trials
+
+
+trainer.source.take_trials = count_trials
+METER.rollout = config.learning.lanes * config.learning.unroll
+while True:
+    METER.acted(METER.rollout)
+    trainer.round()
