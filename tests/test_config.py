@@ -61,6 +61,7 @@ def test_the_default_of_learning_is_the_paper() -> None:
             "final_learning_rate": 1.0,
             "final_entropy": 1.0,
         },
+        "pipeline": "off",
         "device": "cpu",
     }
     assert LearningConfig().aids.use == ()
@@ -106,6 +107,7 @@ LSTM = {
         "kl_limit": {"nats": 3e-3},
         "rollback": {"below": 0.5},
     },
+    "pipeline": "off",
     "device": "cpu",
 }
 FEEDFORWARD = {
@@ -144,6 +146,7 @@ FEEDFORWARD = {
         "kl_limit": {"nats": 5e-3},
         "rollback": {"below": 0.6},
     },
+    "pipeline": "off",
     "device": "cpu",
 }
 AGENTS: dict[str, tuple[dict[str, Any], dict[str, Any], OpticsConfig]] = {

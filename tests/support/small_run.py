@@ -41,7 +41,8 @@ SAMPLED = replace(
     CONFIG,
     learning=replace(LEARNING, optimiser=replace(LEARNING.optimiser, vision_every=2, vision_sample=20)),
 )
-KINDS = {"plain": CONFIG, "sampled": SAMPLED}
+PIPELINED = replace(SAMPLED, learning=replace(SAMPLED.learning, pipeline="on"))
+KINDS = {"plain": CONFIG, "sampled": SAMPLED, "pipelined": PIPELINED}
 
 FRAMES_PER_ROUND = LEARNING.lanes * LEARNING.unroll
 
