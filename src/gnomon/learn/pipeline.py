@@ -241,4 +241,5 @@ def arrays_of(tensors: dict[str, Tensor]) -> Arrays:
 
 
 def tensors_of(arrays: Arrays) -> dict[str, Tensor]:
-    return {name: torch.from_numpy(array) for name, array in arrays.items()}
+    """Copies of their own: torch aligns its memory, on which the last bits of a sum may depend."""
+    return {name: torch.from_numpy(array).clone() for name, array in arrays.items()}
