@@ -18,10 +18,10 @@ SECONDS = 8.0  # of each measurement
 # Agent frames and the page's own time in them, without drawing: frames in `seconds` of wall-clock time.
 BARE_SPEED = """
 ((seconds) => {
-  const { session } = gnomon.watch;
+  const { experiment } = gnomon.watch;
   const stop = performance.now() + 1000 * seconds;
   let frames = 0;
-  while (performance.now() < stop) for (let i = 0; i < 100; i++, frames++) session.frame();
+  while (performance.now() < stop) for (let i = 0; i < 100; i++, frames++) experiment.frame();
   return frames / seconds;
 })
 """
@@ -43,10 +43,10 @@ def main() -> None:
 
 def measure_agent(browser: Chromium, address: str, agent: str) -> None:
     browser.open(f"{address}#agent={agent}&speed=max")
-    browser.wait_for("gnomon.watch.session.trials.length > 40")  # everything has been seen and compiled
-    before = browser.evaluate("[gnomon.watch.session.history.count, performance.now()]")
+    browser.wait_for("gnomon.watch.experiment.trials.length > 40")  # everything has been seen and compiled
+    before = browser.evaluate("[gnomon.watch.experiment.history.count, performance.now()]")
     time.sleep(SECONDS)
-    after = browser.evaluate("[gnomon.watch.session.history.count, performance.now()]")
+    after = browser.evaluate("[gnomon.watch.experiment.history.count, performance.now()]")
     shown = (after[0] - before[0]) / (after[1] - before[1]) * 1000
     browser.evaluate("gnomon.watch.run(false)")
     bare = max(browser.evaluate(f"{BARE_SPEED}(1)") for _ in range(4))

@@ -21,11 +21,11 @@ agent, config = load_agent(Path(path))
 print(f"{path}: {config.agent.controller}, {config.agent.units} units, trained on {config.task.name}")
 
 # %% Let it do the task: fresh lanes, frozen weights, sampled actions
-session = evaluate(agent, config.task, config.optics, trials=int(trials), seed=1)
-print(session.trials.select("sample_interval", "production_interval", "outcome").head())
+done = evaluate(agent, config.task, config.optics, trials=int(trials), seed=1)
+print(done.trials.select("sample_interval", "production_interval", "outcome").head())
 
 # %% Analyse: mean, spread and bias of the production interval, per sample interval
-result = production(session.trials)
+result = production(done.trials)
 low, high = result.line.slope_interval
 print(f"slope of mean t_p over t_s: {result.line.slope:.2f} ({low:.2f} to {high:.2f}); 1 is perfect, 0 ignores t_s")
 

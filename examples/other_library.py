@@ -38,7 +38,7 @@ class ActorCritic(nn.Module):
         return self.policy(hidden), self.value(hidden).squeeze(-1)
 
 
-class Session:
+class Lanes:
     """The environments, and what has happened in them since the last report."""
 
     def __init__(self, seed: int) -> None:
@@ -74,21 +74,21 @@ class Session:
         return rate, means
 
 
-def learn(session: Session, network: ActorCritic, optimiser: torch.optim.Optimizer) -> None:
+def learn(lanes: Lanes, network: ActorCritic, optimiser: torch.optim.Optimizer) -> None:
     """Act for UNROLL frames, then one step of advantage actor-critic."""
     log_p, values, entropies, rewards, going = [], [], [], [], []
     for _ in range(UNROLL):
-        logits, value = network(session.pixels)
+        logits, value = network(lanes.pixels)
         policy = torch.distributions.Categorical(logits=logits)
         action = policy.sample()
-        reward, goes_on = session.step(action)
+        reward, goes_on = lanes.step(action)
         for column, entry in zip(
             (log_p, values, entropies, rewards, going),
             (policy.log_prob(action), value, policy.entropy(), reward, goes_on),
             strict=True,
         ):
             column.append(entry)
-    target, targets = network(session.pixels)[1].detach(), []
+    target, targets = network(lanes.pixels)[1].detach(), []
     for reward, goes_on in zip(reversed(rewards), reversed(going), strict=True):
         target = reward + DISCOUNT * goes_on * target
         targets.insert(0, target)
@@ -102,18 +102,18 @@ def learn(session: Session, network: ActorCritic, optimiser: torch.optim.Optimiz
 
 def main(updates: int, seed: int) -> None:
     torch.manual_seed(seed)
-    session, every = Session(seed), max(1, updates // REPORTS)
-    inputs, actions = flatdim(session.env.single_observation_space), flatdim(session.env.single_action_space)
+    lanes, every = Lanes(seed), max(1, updates // REPORTS)
+    inputs, actions = flatdim(lanes.env.single_observation_space), flatdim(lanes.env.single_action_space)
     for _ in range(UNROLL * every):
-        session.step(torch.randint(actions, (LANES,)))
-    chance, _ = session.report("at random")
+        lanes.step(torch.randint(actions, (LANES,)))
+    chance, _ = lanes.report("at random")
     network = ActorCritic(inputs, actions)
     optimiser = torch.optim.Adam(network.parameters(), LEARNING_RATE)
     rate, means = chance, [np.nan]
     for update in range(1, updates + 1):
-        learn(session, network, optimiser)
+        learn(lanes, network, optimiser)
         if update % every == 0:
-            rate, means = session.report(f"update {update}")
+            rate, means = lanes.report(f"update {update}")
     print(f"It earns {rate:.2f} rewards per 1,000 frames; acting at random earned {chance:.2f}.")
     slope = (means[-1] - means[0]) / (EASY["intervals"][-1] - EASY["intervals"][0])
     print(f"Slope of mean t_p over t_s: {slope:.2f}. 1 would be timing; 0 is looking in the right order, and no more.")

@@ -30,7 +30,7 @@ def test_agent_to_figure(tmp_path: Path, capsys: Captured, monkeypatch: pytest.M
     printed = capsys.readouterr().out
     assert f"{trainer.folder.path}: lstm, 16 units, trained on ready_set_go\n" in printed
     assert f"figure: {tmp_path / 'drawn' / 'figure.png'}\n" in printed
-    assert names["session"].trials.height == 60
+    assert names["done"].trials.height == 60
     with Image.open(tmp_path / "drawn" / "figure.png") as image:
         assert image.size[0] > image.size[1] > 300  # two panels side by side
         assert len(image.convert("RGB").getcolors(1 << 20) or ()) > 10
@@ -76,20 +76,20 @@ def test_other_library_counts_what_happened(
     """The perfect subject answers every trial right, also the last of an episode; the report must say so."""
     monkeypatch.setattr(other_library, "LANES", 8)
     monkeypatch.setitem(other_library.EASY, "trials_per_episode", 2)
-    session = other_library.Session(seed=0)
-    subject = PerfectSubject(session.env.laboratory)
+    lanes = other_library.Lanes(seed=0)
+    subject = PerfectSubject(lanes.env.laboratory)
     ends = 0
     for _ in range(300):
-        _, goes_on = session.step(subject.act().action)
+        _, goes_on = lanes.step(subject.act().action)
         ends += int((1 - goes_on).sum())
-    answered = sum(map(len, session.productions.values()))
+    answered = sum(map(len, lanes.productions.values()))
     assert ends > 10
-    assert session.rewards == session.trials == answered >= 2 * ends
-    rate, means = session.report("perfect")
+    assert lanes.rewards == lanes.trials == answered >= 2 * ends
+    rate, means = lanes.report("perfect")
     assert means == [5.0, 20.0]
     assert rate == pytest.approx(1000 * answered / (300 * 8))
     assert f"perfect: {rate:5.2f} rewards, {rate:5.2f} trials per 1,000 frames" in capsys.readouterr().out
-    assert (session.frames, session.rewards, session.trials) == (0, 0.0, 0)
+    assert (lanes.frames, lanes.rewards, lanes.trials) == (0, 0.0, 0)
 
 
 class Delayed:
@@ -115,11 +115,11 @@ class Delayed:
 
 def test_other_library_learns_from_a_later_reward(other_library: ModuleType) -> None:
     torch.manual_seed(0)
-    session = Delayed()
+    lanes = Delayed()
     network = other_library.ActorCritic(inputs=9, actions=3)
     optimiser = torch.optim.Adam(network.parameters(), other_library.LEARNING_RATE)
     for _ in range(30):
-        other_library.learn(session, network, optimiser)
+        other_library.learn(lanes, network, optimiser)
     shown = torch.zeros(3, 1, 3, 3, dtype=torch.uint8)
     shown[range(3), :, range(3)] = 255
     logits, values = network(shown)

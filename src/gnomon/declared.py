@@ -56,6 +56,8 @@ def fits(kind: Any, value: Any) -> bool:
         if kinds[-1] is Ellipsis:
             kinds = kinds[:1] * len(value)
         return len(kinds) == len(value) and all(map(fits, kinds, value))
+    if typing.get_origin(kind) is dict:  # of JSON, whose keys are texts
+        return isinstance(value, dict) and all(fits(typing.get_args(kind)[1], entry) for entry in value.values())
     if type(value) is int and not in_64_bits(value):
         return False
     return type(value) in ((int, float) if kind is float else (kind,))
@@ -73,6 +75,8 @@ def in_words(kind: Any) -> str:
         kinds = typing.get_args(kind)
         count = "" if kinds[-1] is Ellipsis else f"{len(kinds)}, "
         return f"a list ({count}each {in_words(kinds[0])})"
+    if typing.get_origin(kind) is dict:
+        return f"an object (each entry {in_words(typing.get_args(kind)[1])})"
     return {
         int: "a whole number",
         float: "a number",

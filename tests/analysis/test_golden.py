@@ -15,10 +15,11 @@ import polars as pl
 import pytest
 import torch
 
-from gnomon.analysis import observer_fit
+from gnomon.analysis import observer_fit, observer_uncertainty
 from gnomon.analysis.generalisation import Generalisation, generalisation
 from gnomon.analysis.observer import Observer
-from gnomon.analysis.observer_fit import Comparison, ObserverBootstrap, ObserverFit, Profile
+from gnomon.analysis.observer_fit import Comparison, ObserverFit
+from gnomon.analysis.observer_uncertainty import ObserverBootstrap, Profile
 from gnomon.analysis.performance import LearningCurve, Production, learning_curve, production
 from gnomon.analysis.results import from_json, to_json
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
@@ -65,11 +66,11 @@ def fit(trials: pl.DataFrame) -> ObserverFit:
 
 
 def likelihood(trials: pl.DataFrame) -> Profile:
-    return observer_fit.profile(observer_fit.fit(trials), w_m=[0.12, 0.15, 0.18], w_p=[0.06, 0.08, 0.1])
+    return observer_uncertainty.profile(observer_fit.fit(trials), w_m=[0.12, 0.15, 0.18], w_p=[0.06, 0.08, 0.1])
 
 
 def bootstrap(trials: pl.DataFrame) -> ObserverBootstrap:
-    return observer_fit.bootstrap(trials, observer_fit.fit(trials), n=4)
+    return observer_uncertainty.bootstrap(trials, observer_fit.fit(trials), n=4)
 
 
 def compare(trials: pl.DataFrame) -> Comparison:

@@ -23,10 +23,10 @@ BRISK = replace(PAPER, pause=1)  # the paper's task without its long pauses
 W_M, W_P = 0.1, 0.06  # of the noisy and of the Bayesian subject
 
 
-def session(
+def run(
     subject: Callable[[Laboratory], ScriptedSubject], lanes: int, frames: int, trials: int, task: Task = BRISK
 ) -> pl.DataFrame:
-    """The first so many trials of every lane, so that quick trials are not over-represented."""
+    """The first trials of every lane, as many of each, so that quick trials are not over-represented."""
     laboratory = Laboratory(task, lanes=lanes, seed=0)
     someone = subject(laboratory)
     for _ in range(frames):
@@ -49,7 +49,7 @@ class BayesianSubject(NoisySubject):
 
 
 def test_the_perfect_subject_is_perfect() -> None:
-    trials = session(PerfectSubject, lanes=20, frames=1700, trials=6)
+    trials = run(PerfectSubject, lanes=20, frames=1700, trials=6)
     result = production(trials)
     np.testing.assert_array_equal(result.share_within, 1)
     np.testing.assert_array_equal(result.bias, 0)
@@ -63,7 +63,7 @@ def test_the_perfect_subject_is_perfect() -> None:
 
 
 def test_the_noisy_subject_has_its_scalar_noise_and_no_prior() -> None:
-    trials = session(noisy, lanes=1000, frames=1900, trials=7)
+    trials = run(noisy, lanes=1000, frames=1900, trials=7)
     result = production(trials)
     low, high = result.line.slope_interval
     assert low < 1 < high  # it does not regress to the mean
@@ -86,7 +86,7 @@ def test_the_noisy_subject_has_its_scalar_noise_and_no_prior() -> None:
 def test_the_noisy_subject_measures_as_badly_in_a_choice_task() -> None:
     # What its productions cannot say, which of its two noises is which, its choices can: they have no production.
     short, long = 40, 50
-    trials = session(noisy, 400, 1500, 6, Bisection(durations=(short, long), pause=1))
+    trials = run(noisy, 400, 1500, 6, Bisection(durations=(short, long), pause=1))
     criterion = np.sqrt(short * long)
 
     def share_correct(w_m: float) -> float:
@@ -99,7 +99,7 @@ def test_the_noisy_subject_measures_as_badly_in_a_choice_task() -> None:
 
 
 def test_a_bayesian_subject_gives_back_both_its_noises() -> None:
-    trials = session(lambda laboratory: BayesianSubject(laboratory, w_m=W_M, w_p=W_P), 600, 1900, 7)
+    trials = run(lambda laboratory: BayesianSubject(laboratory, w_m=W_M, w_p=W_P), 600, 1900, 7)
     result = compare(trials, [("bls", "discrete"), ("map", "discrete"), ("mle", "none")])
     best = result.fits[0]
     assert (best.observer, best.prior, best.complaint) == ("bls", "discrete", "")
@@ -110,7 +110,7 @@ def test_a_bayesian_subject_gives_back_both_its_noises() -> None:
 
 
 def test_the_blind_subject_does_not_see_the_interval() -> None:
-    trials = session(BlindSubject, lanes=20, frames=1700, trials=6)
+    trials = run(BlindSubject, lanes=20, frames=1700, trials=6)
     result = production(trials)
     assert result.line.slope == 0
     np.testing.assert_array_equal(result.mean, 55)

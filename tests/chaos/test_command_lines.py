@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import small_run
-from chaos_cases import COUNTS, MORE, assert_answered, assert_nothing_lost, contents, typed
+from chaos_cases import CHAOS, assert_answered, assert_nothing_lost, contents, typed
 from hypothesis import HealthCheck, given, seed, settings
 from hypothesis import strategies as st
 
@@ -18,6 +18,7 @@ SMALL = (
     "--learning.lanes", "16", "--learning.batch", "8", "--learning.unroll", "8", "--optics.retina", "8", "8",
     "--optics.gaze-step", "60", "--units", "16", "--features", "16", "--threads", "1", "--name", "new",
 )  # fmt: skip
+LINES_A_TURN = 100
 HUGE = "9" * 20
 VALUES = (
     "-1", "0", "1", "2", "-0", "1e3", "1e9", "1e400", "nan", "inf", "-inf", "0.5", "1e-400", HUGE, "9" * 5000, "", " ",
@@ -74,11 +75,11 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_malformed_command_lines(run: Path) -> None:
     before = contents(run)
 
-    @seed(21)
-    @settings(max_examples=50 * MORE, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
+    @seed(CHAOS.turn)
+    @settings(max_examples=LINES_A_TURN, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
     @given(LINES)
     def each(line: list[str]) -> None:
-        COUNTS["malformed command lines"] += 1
+        CHAOS.counts["malformed command lines"] += 1
         code, _, err = typed(*line)
         assert_answered(line, code, err)
         assert_nothing_lost(before, run)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import small_run
 import torch
-from chaos_cases import COUNTS, MORE, assert_answered, assert_nothing_lost, contents, typed
+from chaos_cases import CHAOS, assert_answered, assert_nothing_lost, contents, typed
 from safetensors.torch import save
 from small_run import FRAMES_PER_ROUND
 
@@ -19,6 +19,7 @@ from gnomon.published.agents import publish_agent
 from gnomon.saving.checkpoint import DamagedCheckpoint, checksum, read_checkpoint
 
 ROUNDS = 10
+LINES = 5  # of metrics
 EVERY_ROUND = 0.0  # minutes between checkpoints
 HARMLESS = ("lock", "tensorboard")  # nobody reads them
 # Damage that leaves a file which cannot be told from an undamaged one, or one that may be missing.
@@ -54,9 +55,11 @@ DAMAGES: dict[str, Callable[[bytes, random.Random], bytes | None]] = {
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run with several checkpoints, a line of metrics and an evaluation; not to be changed."""
+    """A run with several checkpoints, lines of metrics and an evaluation; not to be changed."""
     folder = tmp_path_factory.mktemp("whole") / "run"
-    start(small_run.CONFIG, folder).run(Limits(frames=ROUNDS * FRAMES_PER_ROUND), checkpoint_minutes=EVERY_ROUND)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gnomon.learn.loop.LOG_ROUNDS", ROUNDS // LINES)
+        start(small_run.CONFIG, folder).run(Limits(frames=ROUNDS * FRAMES_PER_ROUND), checkpoint_minutes=EVERY_ROUND)
     assert typed("evaluate", str(folder), "--trials", "4", "--record-lanes", "0")[0] == 0
     assert typed("check", str(folder))[0] == 0
     return folder
@@ -72,20 +75,25 @@ def files(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_every_file_in_turn(whole: Path, tmp_path: Path, damage: str) -> None:
-    for turn in range(MORE):
-        chance = random.Random(f"{damage} {turn}")
-        place = list(DAMAGES).index(damage)
-        for name in files(whole) if MORE > 1 else files(whole)[place % 3 :: 3]:  # by default two damages a file
-            folder = Path(shutil.copytree(whole, tmp_path / f"run-{turn}-{COUNTS['damaged files']}"))
-            COUNTS["damaged files"] += 1
-            old = (folder / name).read_bytes()
-            new = DAMAGES[damage](old, chance)
-            if new is None:
-                (folder / name).unlink()
-            else:
-                (folder / name).write_bytes(new)
-            assert_survived(folder, name, changed=new != old)
-            shutil.rmtree(folder)
+    """Two damages a file; in three turns all of them."""
+    chance = random.Random(f"{damage} {CHAOS.turn}")
+    names = files(whole)[(list(DAMAGES).index(damage) + CHAOS.turn) % 3 :: 3]
+    for name in names:
+        folder = Path(shutil.copytree(whole, tmp_path / "run"))
+        assert_survived(folder, name, changed=spoil(folder / name, damage, chance))
+        shutil.rmtree(folder)
+
+
+def spoil(path: Path, damage: str, chance: random.Random) -> bool:
+    """Damage a file; returns whether that has changed it."""
+    CHAOS.counts["damaged files"] += 1
+    old = path.read_bytes()
+    new = DAMAGES[damage](old, chance)
+    if new is None:
+        path.unlink()
+    else:
+        path.write_bytes(new)
+    return new != old
 
 
 def assert_survived(folder: Path, name: str, changed: bool) -> None:
@@ -106,6 +114,23 @@ def assert_survived(folder: Path, name: str, changed: bool) -> None:
     if not name.startswith(("config.json", "lock")):
         assert code == 0, f"{name} is damaged, and the run does not go on: {err}"
     shutil.rmtree(f"{run}-out", ignore_errors=True)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_every_file_of_a_published_agent_in_turn(whole: Path, tmp_path: Path, damage: str) -> None:
+    chance = random.Random(f"{damage} {CHAOS.turn}")
+    publish_agent(whole, tmp_path / "agent")
+    names = sorted(contents(tmp_path / "agent"))
+    for name in names[(list(DAMAGES).index(damage) + CHAOS.turn) % 3 :: 3]:
+        folder = Path(shutil.copytree(tmp_path / "agent", tmp_path / "other" / "agent"))
+        changed, before = spoil(folder / name, damage, chance), contents(folder)
+        for words in (("results", str(folder)), ("check", str(folder))):
+            code, _, err = typed(*words)
+            assert_answered((name, *words), code, err)
+        if changed and name.startswith(("config", "published", "weights")):
+            assert code != 0, f"{name} is damaged, and nobody noticed"
+        assert_nothing_lost(before, folder)
+        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(
@@ -138,8 +163,8 @@ def test_a_copy_of_a_published_agent_is_not_trained_over(whole: Path, tmp_path: 
     publish_agent(whole, tmp_path / "agent")
     before = contents(tmp_path / "agent")
     code, _, err = typed("train", "--resume", str(tmp_path / "agent"))
-    assert (code, contents(tmp_path / "agent") | {"lock": ""}) == (2, before | {"lock": ""})
-    assert "no checkpoint to go on from, but 1 lines of metrics, the weights of a published agent" in err
+    assert (code, contents(tmp_path / "agent") | {"lock": b""}) == (2, before | {"lock": b""})
+    assert "no checkpoint to go on from, but 5 lines of metrics, the weights of a published agent" in err
 
 
 def test_a_run_whose_checkpoints_are_gone_is_left_alone(whole: Path, tmp_path: Path) -> None:
@@ -148,7 +173,7 @@ def test_a_run_whose_checkpoints_are_gone_is_left_alone(whole: Path, tmp_path: P
     before = contents(run)
     code, _, err = typed("train", "--resume", str(run))
     assert (code, contents(run)) == (2, before)
-    assert "11 parts of the trial table, 1 lines of metrics, a status of 2,560 frames; nothing was touched" in err
+    assert "11 parts of the trial table, 5 lines of metrics, a status of 2,560 frames; nothing was touched" in err
     (run / "status.json").unlink()
     assert typed("train", "--resume", str(run))[0] == 2
 
@@ -213,7 +238,7 @@ def test_strays_and_bad_lines_are_named_and_set_aside_and_the_run_goes_on(whole:
         file.write(b'{"round": \xff}\n')
     trainer, complaints = resume(run)
     said = "\n".join(complaints)
-    assert all(name in said for name in ("notes.txt", "000002.parquet", "000003.parquet", "line 2 is not a line"))
+    assert all(name in said for name in ("notes.txt", "000002.parquet", "000003.parquet", "line 6 is not a line"))
     assert sorted(path.name for path in (run / "set-aside").iterdir()) == [
         "000002.parquet",
         "metrics.jsonl",

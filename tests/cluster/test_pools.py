@@ -1,32 +1,20 @@
 """Pools feed the learner: on a stand-in for Ray whose every turn is ours to choose."""
 
-from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from fake_ray import PLENTY, FakeRay, RayTaskError, assert_same_losses, on_pools, pooled, seldom_vision
+from fake_ray import FakeRay, RayTaskError, assert_same_losses, on_pools, pooled, seldom_vision
 from small_run import CONFIG, FRAMES_PER_ROUND
 
 from gnomon.agent import feature_cache
 from gnomon.agent.agent import Agent
 from gnomon.cluster import pools
-from gnomon.cluster.pool import Order, Pool, Ticket, pack, parcels, unpack
-from gnomon.cluster.pools import ClusterError, Ledger, unroll_bytes
-from gnomon.cluster.start import Plan, Resources, check_store, make_plan
-from gnomon.cluster.sweep import jobs_on
-from gnomon.learn.build import build_actor
+from gnomon.cluster.pool import Ticket
+from gnomon.cluster.pools import ClusterError, Ledger
 from gnomon.learn.loop import Limits, Trainer, resume, start
 from gnomon.records.runs import RunFolder
 from gnomon.saving.checkpoint import newest_checkpoint
-
-
-@pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> FakeRay:
-    ray = FakeRay()
-    monkeypatch.setattr(pools, "import_ray", lambda: ray)
-    return ray
 
 
 @pytest.mark.parametrize(("one_by_one", "vision_every"), [(True, 1), (False, 3)])
@@ -182,22 +170,6 @@ def test_the_ledger_lets_an_unroll_be_used_once() -> None:
     assert (ledger.used, ledger.lost, ledger.refused) == (1, 1, 2)
 
 
-def test_a_pool_does_not_do_an_unroll_twice() -> None:
-    pool, order = Pool(CONFIG, 0, 0, 1), Order(Ticket(0, 0, 0), 0)
-    pool.unroll(order, None, None)
-    with pytest.raises(RuntimeError, match=r"number=1.* is next"):
-        pool.unroll(order, None, None)
-
-
-def test_lanes_of_a_pool_restart_when_it_is_told_to_and_only_then() -> None:
-    pool = Pool(CONFIG, 0, 0, 1)
-    orders = [Order(Ticket(0, 0, number), 0, restarts) for number, restarts in enumerate((0, 0, 1, 1))]
-    before = [unpack(pool.unroll(order, None, None).unroll).state for order in orders]
-    begin = pool.actor.agent.initial_state(CONFIG.learning.lanes)
-    begins_anew = [all(torch.equal(state[name], begin[name]) for name in begin) for state in before]
-    assert begins_anew == [True, False, True, False]
-
-
 def test_all_lanes_of_a_cluster_restart(fake: FakeRay, tmp_path: Path) -> None:
     trainer = start(CONFIG, tmp_path / "run", on_pools(1, 0))
     begin = trainer.agent.initial_state(CONFIG.learning.lanes)
@@ -209,17 +181,6 @@ def test_all_lanes_of_a_cluster_restart(fake: FakeRay, tmp_path: Path) -> None:
     before = [begins_anew() for _ in range(2)]
     trainer.source.restart()
     assert before + [begins_anew() for _ in range(2)] == [True, False, True, False]
-
-
-def test_pools_and_incarnations_have_random_numbers_of_their_own() -> None:
-    def acted(pool: int, incarnation: int) -> bytes:
-        order = Order(Ticket(pool, incarnation, 0), 0)
-        return Pool(CONFIG, pool, incarnation, 1).unroll(order, None, None).unroll["action"].tobytes()
-
-    everybody = [acted(pool, incarnation) for pool in range(2) for incarnation in range(3)]
-    assert len(set(everybody)) == 6
-    assert acted(1, 2) == everybody[5]
-    assert build_actor(CONFIG).unroll().action.byte().numpy().tobytes() == everybody[0]
 
 
 # Resuming.
@@ -254,76 +215,3 @@ def test_runs_move_between_one_machine_and_a_cluster(fake: FakeRay, tmp_path: Pa
         assert trainer.rounds == 4 * turn
     assert fake.actors[0].orders[0][0].ticket.incarnation == 1  # it does not begin as the first lanes did
     assert newest_checkpoint(RunFolder(tmp_path / "run").checkpoints)[0].counters["rounds"] == 16
-
-
-# What travels.
-
-
-def test_an_unroll_survives_the_journey_in_a_few_kilobytes(tmp_path: Path) -> None:
-    trainer = Trainer(CONFIG, RunFolder(tmp_path))
-    unroll = trainer.actor.unroll()
-    arrays = {name: array.copy() for name, array in pack(unroll).items()}
-    for array in arrays.values():
-        array.flags.writeable = False  # as they come out of Ray's store
-    back = unpack(arrays).tensors()
-    assert all(torch.equal(tensor, back[name]) for name, tensor in unroll.tensors().items())
-    assert all(tensor.dtype == back[name].dtype for name, tensor in unroll.tensors().items())
-    # 9 frames of ids, firsts and 4 times; 8 of actions, log probabilities, rewards, ends, 2 intervals; 2 x 16 units.
-    lane = 9 * (4 + 1 + 4 * 2) + 8 * (1 + 4 + 4 + 1 + 2 * 2) + 2 * 16 * 4
-    assert sum(array.nbytes for array in arrays.values()) == 32 * lane
-    assert unroll_bytes(trainer) == sum(array.nbytes for array in arrays.values())
-
-
-def test_parcels_are_copies_of_all_the_weights(tmp_path: Path) -> None:
-    agent = Trainer(CONFIG, RunFolder(tmp_path)).agent
-    rest, vision = parcels(agent)
-    assert sorted([*rest, *vision]) == sorted(agent.state_dict())
-    assert vision
-    assert all(name.startswith("vision.") for name in vision)
-    with torch.no_grad():
-        agent.policy.weight.add_(1)
-    assert not np.array_equal(rest["policy.weight"], agent.policy.weight.detach().numpy())
-
-
-# The starting check.
-
-
-def test_by_default_all_room_but_one_is_taken() -> None:
-    assert make_plan(Resources((4.0, 4.0), 8.0, 1e9), None, 1, 1) == Plan(7, 1, 1)
-    assert make_plan(Resources((4.0, 4.0), 8.0, 1e9), None, 3, 1) == Plan(1, 3, 1)  # one on each machine, less one
-    assert make_plan(Resources((1.0,), 1.0, 1e9), None, 1, 0) == Plan(1, 1, 0)
-
-
-@pytest.mark.parametrize(
-    ("resources", "pools", "cpus", "said"),
-    [
-        (Resources((4.0, 4.0), 5.0, 1e9), 6, 1, "6 pools of 1 CPU .*5 of 8 CPUs free on 2 machines: give --pools 5,"),
-        (Resources((4.0, 4.0), 8.0, 1e9), 3, 3, "3 pools of 3 CPUs.*give --pools 2,"),
-        (Resources((4.0,), 4.0, 1e9), None, 8, "1 pools of 8 CPUs.*give fewer --pool-cpus"),
-        (PLENTY, 0, 1, "--pools is 0; it must be at least 1"),
-        (PLENTY, 1, 0, "--pool-cpus is 0; it must be at least 1"),
-    ],
-)  # fmt: skip
-def test_more_than_there_is_is_said_before_anything_starts(
-    resources: Resources, pools: int | None, cpus: int, said: str
-) -> None:
-    with pytest.raises(ValueError, match=said):
-        make_plan(resources, pools, cpus, 1)
-
-
-def test_an_object_store_that_is_too_small_is_said(fake: FakeRay, tmp_path: Path) -> None:
-    check_store(Resources((4.0,), 4.0, 1e6), Plan(2, 1, 2), unroll_bytes=100_000, weights_bytes=80_000)  # just 0.8 MB
-    with pytest.raises(ValueError, match=r"4 unrolls of 0.1 MB .*0.1 MB\) may be about, 1 MB.*object-store-memory"):
-        check_store(Resources((4.0,), 4.0, 1e6 - 10), Plan(2, 1, 2), unroll_bytes=100_000, weights_bytes=80_000)
-    with pytest.raises(ValueError, match="object-store-memory"):
-        start(CONFIG, tmp_path / "run", on_pools(2, 1, replace(PLENTY, store=1000.0)))
-    assert not (tmp_path / "run").exists()
-
-
-def test_trainings_of_a_sweep_that_fit() -> None:
-    resources = Resources((4.0, 2.0), 6.0, 1e9)
-    assert [jobs_on(resources, None, 2), jobs_on(resources, 2, 2)] == [3, 2]
-    with pytest.raises(ValueError, match=r"4 trainings at a time with 2 CPUs each .*give --jobs 3"):
-        jobs_on(resources, 4, 2)
-    with pytest.raises(ValueError, match="threads per job is 0"):
-        jobs_on(resources, None, 0)

@@ -9,8 +9,8 @@ from fake_ray import assert_same_losses, on_pools
 from small_run import CONFIG
 
 from gnomon.agent.agent import AgentConfig
+from gnomon.cluster.apart import RayApart, joined_apart
 from gnomon.cluster.pools import Pools
-from gnomon.cluster.start import Resources, import_ray, joined
 from gnomon.config import LearningConfig, Loss, Optimiser, RunConfig
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
@@ -20,17 +20,17 @@ from gnomon.records.runs import RunFolder
 
 
 @pytest.fixture(scope="module")
-def ray_here() -> Iterator[Resources]:
+def ray_here() -> Iterator[RayApart]:
     pytest.importorskip("ray", reason='Ray is not installed: pip install "gnomon[cluster]"')
-    with joined(None, 2) as resources:
-        yield resources
+    with joined_apart(None, 2) as ray:
+        yield ray
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_a_real_pool_without_lag_is_the_run_on_one_machine(ray_here: Resources, tmp_path: Path) -> None:
-    assert ray_here.cpus == (2.0,)
+def test_a_real_pool_without_lag_is_the_run_on_one_machine(ray_here: RayApart, tmp_path: Path) -> None:
+    assert ray_here.resources.cpus == (2.0,)
     alone = Trainer(CONFIG, RunFolder(tmp_path))
-    trainer = Trainer(CONFIG, RunFolder(tmp_path), on_pools(1, 0, ray_here))
+    trainer = Trainer(CONFIG, RunFolder(tmp_path), on_pools(1, 0, ray_here.resources, ray_here))
     theirs, mine = ([each.round() for _ in range(8)] for each in (alone, trainer))
     assert_same_losses(mine, theirs, exactly=False)
     assert isinstance(trainer.source, Pools)
@@ -57,9 +57,8 @@ WINDOW, ROUNDS = 8, 120
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::FutureWarning")
-def test_a_run_learns_while_its_pools_are_killed(ray_here: Resources, tmp_path: Path) -> None:
-    ray = import_ray()
-    trainer = Trainer(EASY, RunFolder(tmp_path), on_pools(2, 1, ray_here))
+def test_a_run_learns_while_its_pools_are_killed(ray_here: RayApart, tmp_path: Path) -> None:
+    trainer = Trainer(EASY, RunFolder(tmp_path), on_pools(2, 1, ray_here.resources, ray_here))
     source = trainer.source
     assert isinstance(source, Pools)
     chance, act, used, kills = random.Random(5), source.unroll, [], 0
@@ -69,7 +68,7 @@ def test_a_run_learns_while_its_pools_are_killed(ray_here: Resources, tmp_path: 
         # A pool that has not acted yet is spared: three deaths before the first unroll rightly end a run.
         grown = [member for member in source.members if not member.deaths]
         if used and grown and chance.random() < DEATHS:
-            ray.kill(chance.choice(grown).handle)
+            ray_here.kill(chance.choice(grown).handle)
             kills += 1
         done = act()
         assert source.delivery is not None

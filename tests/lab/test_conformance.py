@@ -1,90 +1,23 @@
 """What every task must keep to, whatever it is about. A task is covered by being registered."""
 
-import ast
-import inspect
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
-from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
 
-import fifth_task
 import polars as pl
 import pytest
 import safetensors.torch
 import torch
-from wandering import WanderingSubject
+from task_cases import CASES, FRAMES, KINDS, LANES, run, usual_episodes
 
 from gnomon.lab.laboratory import Laboratory, distinct_drawings
 from gnomon.lab.screen import check_picture, paint
-from gnomon.lab.tasks import PSYCHLAB, TASKS, Bisection, CuedProduction, Discrimination, ReadySetGo, Task
+from gnomon.lab.tasks import TASKS, ReadySetGo, Task
 from gnomon.lab.tasks.base import FIXATION, RESPONSE
 from gnomon.lab.trials import LONG
 from gnomon.records.trials import schema, take_trials
 from gnomon.subjects.scripted import PerfectSubject
 
-KINDS = dict(TASKS)
-del TASKS[fifth_task.DelayedLook.name]  # the other tests count on the four that ship
-
-# Short episodes of short trials, so that a few hundred frames hold every kind of end.
-BUSY: dict[str, Any] = {"pause": 4, "trials_per_episode": 3, "episode_seconds": 4.0, "frames_off_monitor": 12}
-
-CASES: dict[str, Task] = {
-    **{name: kind() for name, kind in KINDS.items()},
-    **{f"{name}, busy": kind(**BUSY) for name, kind in KINDS.items()},
-    "psychlab": PSYCHLAB,
-    "ready_set_go, probes and hold": ReadySetGo(
-        **BUSY, intervals=(5, 9), probe_intervals=(3,), probe_probability=0.3, hold_probability=0.5,
-        hold_frames=2, foreperiods=(0, 6), tolerance_factors=(1.5, 0.5),
-    ),
-    "cued_production, slow fixation": CuedProduction(
-        **BUSY, intervals=(4, 9), frames_to_fixate=3, wait_complement=True, fixation_reward=0.25,
-        timeout_factor=2.5,
-    ),
-    "bisection, three axes": Bisection(**BUSY, durations=(3, 8), axes=3, incorrect_reward=-0.5),
-    "discrimination, two flashes": Discrimination(
-        **BUSY, durations=(9, 20), duration_spread=(1.0, 2.0), flash=4,
-    ),
-}  # fmt: skip
-LANES, FRAMES = 64, 160
-
 every_case = pytest.mark.parametrize("case", CASES)
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-
-
-@dataclass
-class Episodes:
-    """Some frames of a task. All [frames, lanes]; gaze and picture are those at the end of a frame."""
-
-    action: torch.Tensor
-    observation: torch.Tensor
-    reward: torch.Tensor
-    episode_end: torch.Tensor
-    gaze: torch.Tensor
-    picture: torch.Tensor
-    trials: pl.DataFrame
-    unfinished: int  # trials that still run
-
-
-def run(laboratory: Laboratory, actions: Iterable[torch.Tensor]) -> Episodes:
-    """Run the laboratory with these actions, one [lanes] for each frame."""
-    log = []
-    for action in actions:
-        frame = laboratory.step(action)
-        picture = laboratory.trials.picture.clone()
-        log.append((action, frame.observation, frame.reward, frame.episode_end, laboratory.gaze.clone(), picture))
-    columns = [torch.stack(column) for column in zip(*log, strict=True)]
-    unfinished = int(laboratory.trials.running.sum())
-    return Episodes(*columns, trials=take_trials(laboratory.trials), unfinished=unfinished)
-
-
-@lru_cache(maxsize=len(CASES))
-def usual_episodes(case: str) -> Episodes:
-    laboratory = Laboratory(CASES[case], lanes=LANES, seed=1)
-    subject = WanderingSubject(laboratory)
-    return run(laboratory, (subject.act().action for _ in range(FRAMES)))
 
 
 @every_case
@@ -252,28 +185,6 @@ def test_the_perfect_subject_is_right_in_every_trial(kind: type[Task]):
     assert set(outcomes) == {"correct"}
 
 
-@every_kind
-def test_task_and_settings_are_documented(kind: type[Task]):
-    assert kind.__doc__, f"{kind.__name__} needs a docstring that says what the subject has to do"
-    assert not kind.__doc__.startswith(f"{kind.__name__}("), f"{kind.__name__} has only dataclass's own docstring"
-    documented = {name for owner in kind.__mro__ if issubclass(owner, Task) for name in documented_settings(owner)}
-    missing = {field.name for field in fields(kind)} - documented
-    assert not missing, f"settings of {kind.__name__} without a docstring below them: {sorted(missing)}"
-
-
-def documented_settings(owner: type[Task]) -> list[str]:
-    """Names of the class's own settings that are followed by a string."""
-    (definition,) = ast.parse(inspect.getsource(owner)).body
-    assert isinstance(definition, ast.ClassDef)
-    return [
-        statement.target.id
-        for statement, following in pairwise(definition.body)
-        if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)
-        and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant)
-        and isinstance(following.value.value, str)
-    ]  # fmt: skip
-
-
 def test_the_cases_hold_every_kind_of_end():
     """The checks above see trials that end in every way, episodes that end in every way, and a fifth task."""
     tables = [usual_episodes(case).trials for case in CASES]
@@ -282,33 +193,6 @@ def test_the_cases_hold_every_kind_of_end():
     }  # fmt: skip
     assert "delayed_look" in CASES
     assert "delayed_look" not in TASKS
-
-
-@dataclass(frozen=True, kw_only=True)
-class Undocumented(ReadySetGo):
-    """A task with a setting that says nothing about itself."""
-
-    secret: int = 0
-
-
-def test_an_undocumented_setting_is_noticed():
-    with pytest.raises(AssertionError, match="secret"):
-        test_task_and_settings_are_documented(Undocumented)
-
-
-# docs/adding-a-task.md shows the fifth task
-
-
-GUIDE = Path(__file__).parents[2] / "docs" / "adding-a-task.md"
-
-
-def test_the_guide_is_true(capsys: pytest.CaptureFixture[str]):
-    task, trial_run = re.findall(r"```python\n(.*?)```", GUIDE.read_text(), flags=re.DOTALL)
-    assert task == Path(fifth_task.__file__).read_text()
-    assert len(task.splitlines()) < 45
-    names = dict(vars(fifth_task))
-    exec(trial_run, names)
-    assert "delayed_look" in capsys.readouterr().out
 
 
 @every_case

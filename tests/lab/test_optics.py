@@ -222,15 +222,14 @@ def test_an_id_gives_the_same_bytes_alone_or_in_a_batch_warm_or_cold():
     assert torch.equal(cold.flip(0), at_once.render(batch.flip(0).int()))
 
 
-def test_a_gaze_is_traced_only_the_first_time_it_is_met(monkeypatch: pytest.MonkeyPatch):
+def test_a_gaze_is_traced_only_the_first_time_it_is_met():
     traced = []
 
     def counted(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
         traced.append(len(x))
         return wall_colour(x, y, z)
 
-    monkeypatch.setattr("gnomon.lab.optics.wall_colour", counted)
-    optics = Optics(OpticsConfig(), PICTURES)
+    optics = Optics(OpticsConfig(), PICTURES, wall=counted)
     optics.render(torch.tensor([3, 8, 3, LATTICE.count + 8]))
     optics.render(torch.tensor([2 * LATTICE.count + 3, 9]))
     assert traced == [2, 1]

@@ -60,9 +60,9 @@ def main() -> None:
 
 def film(browser: Chromium, followed: int, past: int) -> Iterator[Image.Image]:
     """Follow some trials from fixation to answer, then let many run past while the plot grows."""
-    done = "gnomon.watch.session.trials.length"
+    done = "gnomon.watch.experiment.trials.length"
     for _ in range(followed):
-        browser.evaluate("while (!gnomon.watch.session.laboratory.trials.running) tick(1)")
+        browser.evaluate("while (!gnomon.watch.experiment.laboratory.trials.running) tick(1)")
         before = browser.evaluate(done)
         while browser.evaluate(done) == before:
             browser.evaluate(f"tick({EVERY})")
@@ -70,7 +70,7 @@ def film(browser: Chromium, followed: int, past: int) -> Iterator[Image.Image]:
     browser.evaluate("tick(8)")
     yield picture(browser)
     for trial in range(0, past, 4):
-        browser.evaluate(f"while ({done} < {followed + trial + 4}) gnomon.watch.session.frame()")
+        browser.evaluate(f"while ({done} < {followed + trial + 4}) gnomon.watch.experiment.frame()")
         browser.evaluate("gnomon.watch.draw(true)")
         yield picture(browser)
 

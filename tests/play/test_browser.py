@@ -46,7 +46,7 @@ def browser(shared: Chromium) -> Chromium:
 
 def test_the_page_opens_from_disk_without_a_word_and_without_a_network(browser: Chromium, address: str):
     browser.open(address)
-    browser.wait_for("gnomon.watch.session.history.count > 30")
+    browser.wait_for("gnomon.watch.experiment.history.count > 30")
     browser.evaluate("document.getElementById('tab-play').click()")
     browser.wait_for("document.getElementById('display').textContent.includes('60')")
     assert browser.complaints() == []
@@ -165,9 +165,9 @@ def test_a_fast_display_still_runs_sixty_frames_a_second(browser: Chromium, addr
 
 def test_five_hundred_trials_at_full_speed_give_the_published_share(browser: Chromium, address: str):
     browser.open(f"{address}#agent=lstm-0&speed=max&seed=1")
-    browser.wait_for("gnomon.watch.session.trials.length >= 500", patience=400)
+    browser.wait_for("gnomon.watch.experiment.trials.length >= 500", patience=400)
     near = "Math.abs(trial.production_interval - trial.sample_interval) < 8 && trial.production_interval !== null"
-    share = browser.evaluate(f"gnomon.watch.session.trials.slice(0, 500).filter((trial) => {near}).length / 500")
+    share = browser.evaluate(f"gnomon.watch.experiment.trials.slice(0, 500).filter((trial) => {near}).length / 500")
     published = browser.evaluate("gnomon.watch.agent.spec.share_within")
     assert abs(share - published) < 3.5 * sqrt(published * (1 - published) / 500)
 
@@ -176,7 +176,7 @@ def share_that_follows_the_donor(browser: Chromium, swap: str, address: str) -> 
     """Of the LSTM's swaps between clearly different intervals: how many answers come nearer to the donor's."""
     browser.open(f"{address}#agent=lstm-0&speed=max&swap={swap}&seed=2")
     swapped = (
-        "gnomon.watch.session.trials.filter((trial) => trial.donor !== null && trial.production_interval !== null"
+        "gnomon.watch.experiment.trials.filter((trial) => trial.donor !== null && trial.production_interval !== null"
         " && Math.abs(trial.donor - trial.sample_interval) > 16)"
     )
     browser.wait_for(f"{swapped}.length >= 60", patience=400)
@@ -195,12 +195,14 @@ def test_a_swapped_gaze_leaves_the_answer_of_an_agent_with_a_memory_where_it_was
 
 def test_a_link_says_what_is_shown_and_changes_with_it(browser: Chromium, address: str):
     browser.open(f"{address}#agent=feedforward-0&t_s=70&swap=gaze&speed=nonsense&gaze=<b>")
-    shown = "[gnomon.watch.agent.name, gnomon.watch.session.interval, gnomon.watch.session.plan, gnomon.watch.speed]"
+    shown = (
+        "[gnomon.watch.agent.name, gnomon.watch.experiment.interval, gnomon.watch.experiment.plan, gnomon.watch.speed]"
+    )
     assert browser.evaluate(shown) == ["feedforward-0", 70, {"gaze": "free", "memory": "free", "swap": "gaze"}, 1]
     assert browser.evaluate("document.querySelector('input[name=swap]:checked').value") == "gaze"
     browser.evaluate("document.querySelector('input[name=gaze][value=always]').click()")
     assert "gaze=always" in browser.evaluate("location.hash")
-    assert browser.evaluate("gnomon.watch.session.held") is not None
+    assert browser.evaluate("gnomon.watch.experiment.held") is not None
 
 
 def test_a_hand_turns_the_eye_and_a_held_gaze_stays(browser: Chromium, address: str):
@@ -209,15 +211,15 @@ def test_a_hand_turns_the_eye_and_a_held_gaze_stays(browser: Chromium, address: 
         "(({ x, y, width }) => [x, y, width])(document.getElementById('monitor').getBoundingClientRect())"
     )
     place = (x + width / 2, y + width / 4)
-    gaze = "gnomon.watch.session.laboratory.gaze"
+    gaze = "gnomon.watch.experiment.laboratory.gaze"
     browser.pointer("mousePressed", *place)
-    hand = browser.wait_for("gnomon.watch.session.hand")
+    hand = browser.wait_for("gnomon.watch.experiment.hand")
     browser.wait_for(f"{gaze} === {hand}")
     browser.pointer("mouseReleased", *place)
     browser.evaluate("document.querySelector('input[name=gaze][value=always]').click()")
-    held = browser.evaluate("gnomon.watch.session.held")
-    before = browser.evaluate("gnomon.watch.session.history.count")
-    browser.wait_for(f"gnomon.watch.session.history.count > {before + 30}")
+    held = browser.evaluate("gnomon.watch.experiment.held")
+    before = browser.evaluate("gnomon.watch.experiment.history.count")
+    browser.wait_for(f"gnomon.watch.experiment.history.count > {before + 30}")
     assert browser.evaluate(gaze) == held
 
 
@@ -232,18 +234,18 @@ def test_it_can_be_watched_by_keyboard_alone_and_begins_at_rest_where_motion_is_
         browser.key("Tab")
         focused.append(browser.evaluate("document.activeElement.id || document.activeElement.className"))
     assert focused == ["skip", "tab-watch", "theme", "agent", "interval", "monitor", "run"]
-    before = browser.evaluate("gnomon.watch.session.history.count")
+    before = browser.evaluate("gnomon.watch.experiment.history.count")
     browser.key(" ")
-    browser.wait_for(f"gnomon.watch.session.history.count > {before}")
+    browser.wait_for(f"gnomon.watch.experiment.history.count > {before}")
     browser.key(" ")
     assert browser.evaluate("gnomon.watch.playing") is False
-    count = browser.evaluate("gnomon.watch.session.history.count")
+    count = browser.evaluate("gnomon.watch.experiment.history.count")
     browser.evaluate("document.getElementById('step').click(); document.getElementById('back').click()")
-    assert browser.evaluate("[gnomon.watch.session.history.count, gnomon.watch.cursor]") == [count + 1, count - 1]
+    assert browser.evaluate("[gnomon.watch.experiment.history.count, gnomon.watch.cursor]") == [count + 1, count - 1]
     browser.evaluate("gnomon.watch.cursor = null")
-    browser.evaluate("while (gnomon.watch.session.trials.length < 2) gnomon.watch.session.frame()")
+    browser.evaluate("while (gnomon.watch.experiment.trials.length < 2) gnomon.watch.experiment.frame()")
     browser.evaluate("document.getElementById('last-trial').click()")  # looks again from where it began
-    shown = "gnomon.watch.session.history.at(gnomon.watch.cursor).frame === gnomon.watch.session.mark.start"
+    shown = "gnomon.watch.experiment.history.at(gnomon.watch.cursor).frame === gnomon.watch.experiment.mark.start"
     assert browser.evaluate(shown)
     assert browser.evaluate("document.getElementById('where').textContent").endswith("s ago")
 

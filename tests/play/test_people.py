@@ -64,6 +64,7 @@ def test_the_saved_dataset_and_the_numbers_beside_the_agents(trials: pl.DataFram
     assert answer["summary"]["weber"] == pytest.approx(np.sqrt(squares / sum(len(group) - 1 for group in groups)))
     assert answer["summary"]["bias"] == pytest.approx(np.mean(np.subtract(produced, asked)))
     assert answer["follows"] == [1, 2]
+    assert answer["gist"] == "You are steadier than a, about as steady as b, less steady than c."
     assert answer["links"] == list(LINKS.values())
 
     archive = base64.b64decode(answer["archive"])

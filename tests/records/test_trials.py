@@ -22,7 +22,7 @@ SHORT_TASKS: list[Task] = [
 every_task = pytest.mark.parametrize("task", SHORT_TASKS, ids=lambda task: task.name)
 
 
-def perfect_session(task: Task, frames: int = 160, lanes: int = 3) -> pl.DataFrame:
+def perfect_trials(task: Task, frames: int = 160, lanes: int = 3) -> pl.DataFrame:
     laboratory = Laboratory(task, lanes=lanes, seed=5)
     subject = PerfectSubject(laboratory)
     for _ in range(frames):
@@ -59,7 +59,7 @@ def test_the_columns_of_ready_set_go():
 
 @every_task
 def test_a_table_goes_through_parquet_and_back(task: Task, tmp_path: Path):
-    table = perfect_session(task)
+    table = perfect_trials(task)
     assert len(table) >= 6
     path = tmp_path / "deep" / "trials.parquet"
     write_trials(table, path)
@@ -70,7 +70,7 @@ def test_a_table_goes_through_parquet_and_back(task: Task, tmp_path: Path):
 
 
 def test_a_table_is_written_over(tmp_path: Path):
-    table, path = perfect_session(SHORT_TASKS[1]), tmp_path / "trials.parquet"
+    table, path = perfect_trials(SHORT_TASKS[1]), tmp_path / "trials.parquet"
     write_trials(table, path)
     write_trials(table.head(2), path)
     assert len(read_trials(path)) == 2
@@ -101,7 +101,7 @@ def test_rows_are_taken_once_and_in_the_order_in_which_trials_ended():
         for _ in range(30):
             laboratory.step(subject.act().action)
         tables.append(take_trials(laboratory.trials))
-    assert pl.concat(tables).equals(perfect_session(SHORT_TASKS[1], frames=180, lanes=4))
+    assert pl.concat(tables).equals(perfect_trials(SHORT_TASKS[1], frames=180, lanes=4))
     assert take_trials(laboratory.trials).is_empty()
     assert take_trials(laboratory.trials).schema == schema(SHORT_TASKS[1])
 
@@ -127,7 +127,7 @@ def test_a_trial_cut_off_by_the_episodes_end_is_marked_not_lost():
 
 
 def test_choices_have_neither_production_nor_tolerance():
-    table = perfect_session(SHORT_TASKS[3])
+    table = perfect_trials(SHORT_TASKS[3])
     assert set(table["outcome"]) == {"correct"}
     assert table["production_interval"].is_null().all()
     assert table["tolerance"].is_null().all()
@@ -146,7 +146,7 @@ def test_a_missing_file_is_named(tmp_path: Path):
 @pytest.mark.parametrize("damage", ["cut short", "not parquet", "empty"])
 def test_a_damaged_file_is_named(tmp_path: Path, damage: str):
     path = tmp_path / "trials.parquet"
-    write_trials(perfect_session(SHORT_TASKS[1]), path)
+    write_trials(perfect_trials(SHORT_TASKS[1]), path)
     whole = path.read_bytes()
     path.write_bytes(
         {"cut short": whole[: len(whole) // 2], "not parquet": b"lane,trial\n0,0\n" * 9, "empty": b""}[damage]
@@ -157,7 +157,7 @@ def test_a_damaged_file_is_named(tmp_path: Path, damage: str):
 
 def test_a_table_of_something_else_is_refused(tmp_path: Path):
     path = tmp_path / "metrics.parquet"
-    perfect_session(SHORT_TASKS[1]).drop("lane", "reward").write_parquet(path)
+    perfect_trials(SHORT_TASKS[1]).drop("lane", "reward").write_parquet(path)
     with pytest.raises(ValueError, match=r"metrics\.parquet is not a trial table: it lacks the columns lane, reward"):
         read_trials(path)
     assert "lane" in FIXED

@@ -1,4 +1,4 @@
-"""A noisy subject's session and what the analyses say of it."""
+"""A noisy subject's trials and what the analyses say of it."""
 
 import polars as pl
 import pytest
@@ -16,7 +16,7 @@ from gnomon.subjects.scripted import NoisySubject
 
 @pytest.fixture(scope="module")
 def trials() -> pl.DataFrame:
-    """A noisy subject's session, one trial in three a probe."""
+    """A noisy subject's trials, one trial in three a probe."""
     task = ReadySetGo(intervals=TRAINED, probe_intervals=PROBES, probe_probability=0.33, foreperiods=(12,), pause=2)
     laboratory = Laboratory(task, lanes=64, seed=1)
     subject = NoisySubject(laboratory, 1)

@@ -10,6 +10,7 @@ from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.lab.view import MARGIN
+from gnomon.records.films import TrialFilm
 from gnomon.report import animation as animation_module
 from gnomon.report.animation import (
     LAST_MILLISECONDS,
@@ -26,7 +27,7 @@ from gnomon.report.animation import (
     with_palette,
 )
 from gnomon.subjects.scripted import PerfectSubject
-from gnomon.subjects.trial_film import TrialFilm, film_trial
+from gnomon.subjects.trial_film import film_trial
 
 
 @pytest.fixture(scope="module")

@@ -65,11 +65,13 @@ def test_the_words_say_where_the_clock_is(found: list[ClockFindings]) -> None:
     assert [place_in_words(each) for each in found] == ["in the head", "on the screen"]
     assert share_in_words(found[0], "state") == "0.95 (0.95 to 0.95)"
     assert share_in_words(found[1], "state") == "no memory"
-    swaps, pauses, doses = tables(found)
+    swaps, pauses, doses, looks = tables(found)
     assert [row[0] for row in swaps.rows] == ["lstm-0", "feedforward-0"]
     assert swaps.rows[1][-1] == "on the screen"
     assert len(pauses.rows) == 2
     assert {row[0] for row in doses.rows} == {"lstm-0"}
+    assert looks.rows[0][:2] == ("lstm-0", "Go hidden")
+    assert looks.rows[0][3].startswith("0.5")
 
 
 def test_figures_and_results_are_files(found: list[ClockFindings], tmp_path: Path) -> None:

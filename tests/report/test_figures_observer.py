@@ -8,8 +8,9 @@ import pytest
 from figure_parts import bars_of, drawn, legend_of
 from matplotlib.figure import Figure
 
-from gnomon.analysis.observer_fit import Comparison, ObserverFit, predict, profile
+from gnomon.analysis.observer_fit import Comparison, ObserverFit, predict
 from gnomon.analysis.observer_rivals import Rivals, rivals
+from gnomon.analysis.observer_uncertainty import profile
 from gnomon.analysis.performance import Production, production
 from gnomon.analysis.variants import Variant, Variants
 from gnomon.report.figures.observer import (

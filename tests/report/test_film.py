@@ -10,10 +10,12 @@ import torch
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from PIL import Image
+from small_films import record
 
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.tasks import CuedProduction, Discrimination, ReadySetGo, Task
+from gnomon.lab.tasks import CuedProduction, Discrimination, ReadySetGo
+from gnomon.records.films import TrialFilm
 from gnomon.report.film import (
     draw_timeline,
     extent,
@@ -22,23 +24,13 @@ from gnomon.report.film import (
     label_events,
     visible_spans,
 )
-from gnomon.subjects.scripted import PerfectSubject, RandomSubject
-from gnomon.subjects.trial_film import TrialFilm, film_trial
-
-
-def record(task: Task, seed: int = 3) -> TrialFilm:
-    laboratory = Laboratory(task, OpticsConfig(retina=(8, 12)), seed=seed)
-    return film_trial(PerfectSubject(laboratory))
+from gnomon.subjects.scripted import RandomSubject
+from gnomon.subjects.trial_film import film_trial
 
 
 @pytest.fixture(scope="module")
 def ready_set_go() -> TrialFilm:
     return record(ReadySetGo(intervals=(25,)))
-
-
-def names(film: TrialFilm, frame: int) -> set[str]:
-    """What was on the monitor on a frame counted from fixation."""
-    return {widget.name for widget in film.pictures[int(np.searchsorted(film.frames, frame))]}
 
 
 def test_visible_spans(ready_set_go: TrialFilm):

@@ -1,11 +1,16 @@
 """Scripted clocks go through the battery and come out as what they are: without this no result counts."""
 
+from pathlib import Path
+
+import polars as pl
 import pytest
 
 from gnomon.analysis.clock import Clock, clock
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import Bisection, ReadySetGo
+from gnomon.study import clock_battery
+from gnomon.study.clock import study_clock
 from gnomon.study.clock_battery import run_battery, scripted_clock, standard_arms
 from gnomon.subjects.clocks import ClockSubject
 from gnomon.subjects.intervened import Arm, intervene
@@ -56,17 +61,44 @@ def test_a_counter_stops_when_the_state_is_held_and_a_path_when_the_gaze_is() ->
     assert abs(counter.displacement.up.value) < 1 < abs(path.displacement.up.value)  # the path goes on a row further
     assert counter.lesions[0].answered.value[-1] == 0  # its mean never runs out
     assert path.lesions[0].slope.value[-1] == pytest.approx(1.0, abs=EXACT)
+    for found in (counter, path):  # neither looks at anything
+        assert len(found.looks) == 4
+        assert [look.slope.value[-1] for look in found.looks] == pytest.approx([1.0] * 4, abs=EXACT)
 
 
-def test_without_a_memory_only_the_gaze_is_changed() -> None:
-    arms = standard_arms(2.0, (), seed=0)
-    assert {arm.intervention.what for arm in arms if arm.intervention is not None} == {"gaze"}
+def test_without_a_memory_the_units_are_changed_and_with_one_the_state() -> None:
+    for memory, what in ((False, "units"), (True, "state")):
+        arms = standard_arms(2.0, range(8), seed=0, memory=memory)
+        assert {arm.intervention.what for arm in arms if arm.intervention is not None} == {
+            "gaze", "picture", "room", what,
+        }  # fmt: skip
+        lesions = [arm.name for arm in arms if arm.intervention and arm.intervention.how == "lesion"]
+        assert set(lesions) == {"units by time", "units at random"}
+
+
+@pytest.mark.parametrize("agent", ["lstm-0", "feedforward-0"])
+def test_the_same_seed_gives_the_same_files_byte_for_byte(
+    agent: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock_battery, "LANES", 1)
+    monkeypatch.setattr(clock_battery, "SWAP_LANES", 3)
+    monkeypatch.setattr(clock_battery, "FIRST_LANES", 8)
+    monkeypatch.setattr(clock_battery, "FIRST_FRAMES", 300)
+    for folder in ("one", "again"):
+        study_clock(f"published/{agent}", tmp_path / folder, frames=300, seed=1)
+    for kind in ("json", "parquet"):
+        one, again = ((tmp_path / folder / f"clock/{agent}.{kind}").read_bytes() for folder in ("one", "again"))
+        assert one == again
+    trials = pl.read_parquet(tmp_path / "one" / f"clock/{agent}.parquet")
+    assert {"control", "gaze swapped", "units by time"} <= set(trials["arm"])
 
 
 def test_lesions_follow_the_ranking_or_chance() -> None:
     ranking = [5, 3, 1, 7, 0, 2, 4, 6]
     lesions = [
-        arm for arm in standard_arms(2.0, ranking, seed=0) if arm.intervention and arm.intervention.how == "lesion"
+        arm
+        for arm in standard_arms(2.0, ranking, seed=0, memory=True)
+        if arm.intervention and arm.intervention.how == "lesion"
     ]
     by_time = [arm.intervention.units for arm in lesions if arm.name == "units by time" and arm.intervention]
     assert by_time == [(5,), (5, 3), (5, 3, 1, 7), (5, 3, 1, 7, 0, 2)]

@@ -8,9 +8,12 @@ import pytest
 from tiny_study import TINY, tiny_runs
 
 from gnomon.config import Loss, RunConfig
-from gnomon.lab.tasks import CuedProduction
+from gnomon.lab.laboratory import Laboratory
+from gnomon.lab.tasks import CuedProduction, ReadySetGo
+from gnomon.records.trials import take_trials
 from gnomon.study.participants import compared, families, participants
 from gnomon.study.settings import in_words, settings_beside_the_papers
+from gnomon.subjects.scripted import NoisySubject
 
 
 @pytest.fixture(scope="module")
@@ -26,6 +29,17 @@ def test_seeds_are_a_family_and_other_settings_are_not(runs: list[str]) -> None:
     }  # fmt: skip
     assert [family.name for family in compared(every)] == ["lstm", "feedforward"]
     assert [family.name for family in compared(every[2:])] == ["gru", "noisy"]
+
+
+def test_people_are_always_looked_at_closely(runs: list[str], tmp_path: Path) -> None:
+    laboratory = Laboratory(ReadySetGo(pause=5), seed=5)
+    subject = NoisySubject(laboratory, 1)
+    for _ in range(2_000):
+        laboratory.step(subject.act().action)
+    take_trials(laboratory.trials).with_columns(dropped_frames=0).write_csv(tmp_path / "people.csv")
+    every = families(participants([str(tmp_path / "people.csv"), *runs]))
+    assert [family.name for family in compared(every)] == ["lstm", "feedforward", "people"]
+    assert [family.name for family in compared(every[:1])] == ["people"]
 
 
 def test_a_short_horizon_never_stands_for_its_controller(runs: list[str]) -> None:

@@ -10,9 +10,11 @@ from torch import Tensor
 from gnomon.lab.laboratory import MOVES, Laboratory
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.subjects.clocks import ClockSubject
-from gnomon.subjects.intervened import Arm, Interventions, UnitMoments, intervene
+from gnomon.subjects.intervened import Arm, intervene
 from gnomon.subjects.intervention import Intervention
+from gnomon.subjects.interventions import Interventions
 from gnomon.subjects.subject import Decision, Subject, frames
+from gnomon.subjects.targets import UnitMoments
 
 TASK = ReadySetGo(intervals=(10, 20), foreperiods=(5,), pause=5)
 LEFT = list(MOVES).index("left")
@@ -111,6 +113,24 @@ def test_the_picture_can_look_blank_or_unchanged_while_the_task_goes_on(how: Any
     assert int(true.seen[-1]) == 7
     assert int(subject.seen[-1]) == shown
     assert int(subject.laboratory.trials.picture) == 7
+
+
+@pytest.mark.parametrize(
+    ("given", "block"),
+    [
+        ({"what": "picture", "how": "hide", "widget": "go"}, 1),
+        ({"what": "room", "how": "reset"}, 1),
+        ({"what": "room", "how": "mirror"}, 1),
+    ],
+)
+def test_another_look_is_seen_from_the_event_on_and_only_while_it_lasts(given: Any, block: int) -> None:
+    look = Intervention(**given, event="fixation", after=2, frames=3)
+    subject, true = live(look, after=5)[0], live(None, after=5)[0]
+    drawings = subject.laboratory.optics.observations // subject.laboratory.lattice.count
+    otherwise = [int(mine) - int(theirs) for mine, theirs in zip(subject.seen, true.seen, strict=True)]
+    assert otherwise.count(block * drawings) == 3
+    assert set(otherwise) == {0, block * drawings}
+    assert otherwise[-1] == 0
 
 
 def swapped(share: float, trials: float = 1.0, seed: int = 1) -> pl.DataFrame:

@@ -11,12 +11,21 @@ from gnomon.subjects.intervention import Intervention
 
 GAZE: dict[str, Any] = {"what": "gaze", "how": "clamp"}
 STATE: dict[str, Any] = {"what": "state", "how": "lesion"}
+UNITS: dict[str, Any] = {"what": "units", "how": "lesion"}
+HIDE: dict[str, Any] = {"what": "picture", "how": "hide"}
 
 
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"what": "room", "how": "clamp"}, "unknown target 'room' of an intervention; choose gaze, state, picture"),
+        (
+            {"what": "wall", "how": "clamp"},
+            "unknown target 'wall' of an intervention; choose gaze, state, units, picture, room",
+        ),
+        ({"what": "room", "how": "clamp"}, "the room cannot be changed by 'clamp'; choose reset, mirror"),
+        ({"what": "units", "how": "swap"}, "the units cannot be changed by 'swap'; choose lesion, noise"),
+        ({"what": "picture", "how": "hide"}, "widget is '' with hide; name what is to be hidden"),
+        ({"what": "picture", "how": "reset", "widget": "go"}, "widget is 'go' with reset; only hide has a widget"),
         ({"what": "gaze", "how": "lesion"}, "the gaze cannot be changed by 'lesion'; choose clamp, displace"),
         ({"what": "state", "how": "displace", "up": 1}, "the state cannot be changed by 'displace'"),
         (GAZE | {"after": -1}, "after is -1"),
@@ -38,17 +47,20 @@ def test_bad_combinations_are_refused(settings: dict[str, Any], complaint: str) 
 
 
 @pytest.mark.parametrize(
-    ("settings", "units", "complaint"),
+    ("settings", "has", "complaint"),
     [
-        (GAZE | {"event": "click"}, 4, "the task ready_set_go has no event 'click'; choose fixation, ready,"),
-        ({"what": "gaze", "how": "displace", "right": 35}, 4, "it has 35 x 35 gazes, so give at most 34"),
-        (STATE, 0, "this subject has no state to change"),
-        (STATE | {"units": (3, 4)}, 4, "unit 4 is to be changed; this subject has units 0 to 3"),
+        (GAZE | {"event": "click"}, "state", "the task ready_set_go has no event 'click'; choose fixation, ready,"),
+        ({"what": "gaze", "how": "displace", "right": 35}, "state", "it has 35 x 35 gazes, so give at most 34"),
+        (STATE, "units", "this subject has no state to change"),
+        (STATE | {"units": (3, 4)}, "state", "unit 4 is to be changed; this subject has 0 to 3"),
+        (UNITS, "state", "this subject has no units but those of its state; change the state"),
+        (UNITS | {"units": (3, 4)}, "units", "unit 4 is to be changed; this subject has 0 to 3"),
+        (HIDE | {"widget": "stop"}, "state", "never shows 'stop' on its monitor; choose fixation, go, ready, set"),
     ],
 )
-def test_what_a_laboratory_or_a_subject_lacks_is_refused(settings: dict[str, Any], units: int, complaint: str) -> None:
+def test_what_a_laboratory_or_a_subject_lacks_is_refused(settings: dict[str, Any], has: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
-        Intervention(**settings).check(Laboratory(ReadySetGo()), units)
+        Intervention(**settings).check(Laboratory(ReadySetGo()), **({"state": 0, "units": 0} | {has: 4}))
 
 
 def test_the_dose_is_what_there_is_more_or_less_of() -> None:

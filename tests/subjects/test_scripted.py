@@ -80,8 +80,8 @@ CASES: dict[str, tuple[Task, OpticsConfig]] = {
 every_case = pytest.mark.parametrize("case", CASES)
 
 
-def session(subject: ScriptedSubject, frames: int) -> tuple[pl.DataFrame, float]:
-    """The trials that ended in so many frames, and the rewards of all lanes."""
+def run(subject: ScriptedSubject, frames: int) -> tuple[pl.DataFrame, float]:
+    """The trials that ended within `frames` frames, and the rewards of all lanes."""
     laboratory = subject.laboratory
     earned = sum(float(laboratory.step(subject.act().action).reward.sum()) for _ in range(frames))
     return take_trials(laboratory.trials), earned
@@ -90,7 +90,7 @@ def session(subject: ScriptedSubject, frames: int) -> tuple[pl.DataFrame, float]
 def sit(case: str, kind: type[ScriptedSubject], lanes: int = 50, frames: int = 0) -> tuple[pl.DataFrame, float]:
     task, optics = CASES[case]
     laboratory = Laboratory(task, optics, lanes=lanes, seed=3)
-    return session(kind(laboratory, seed=4), frames or 110 + 3 * task.usual_intervals[-1])
+    return run(kind(laboratory, seed=4), frames or 110 + 3 * task.usual_intervals[-1])
 
 
 @every_case
@@ -111,14 +111,14 @@ def test_the_perfect_subject_earns_every_reward(case: str):
 def test_a_second_click_takes_two_frames_at_least():
     """The button has to go up in between."""
     laboratory = Laboratory(CuedProduction(**SHORT, intervals=(1, 20)), lanes=20, seed=1)
-    trials, _ = session(PerfectSubject(laboratory), 60)
+    trials, _ = run(PerfectSubject(laboratory), 60)
     produced = trials.filter(pl.col("outcome") != "cut_off").select("sample_interval", "production_interval")
     assert set(produced.rows()) == {(1, 2), (20, 20)}
 
 
 def test_fixation_is_held_as_long_as_it_must_be_even_if_the_answer_then_comes_late():
     task = ReadySetGo(**QUICK, intervals=(1,), hold_probability=1.0, hold_frames=3)
-    trials, _ = session(PerfectSubject(Laboratory(task, lanes=20)), 90)
+    trials, _ = run(PerfectSubject(Laboratory(task, lanes=20)), 90)
     assert set(trials["outcome"]) == {"correct"}
     # Go is seven steps away, and three may be taken before Set: the seventh falls 3 frames after its onset.
     assert set(trials["production_interval"]) == {3}
@@ -149,7 +149,7 @@ def test_the_blind_subject_produces_the_mean_interval_and_says_long():
 @pytest.mark.parametrize("task", [ReadySetGo(intervals=(40, 80)), CuedProduction()], ids=lambda task: task.name)
 def test_the_noisy_subject_has_the_standard_deviation_it_was_given(task: Task, w_m: float, w_p: float):
     laboratory = Laboratory(task, lanes=2000, seed=1)
-    trials, _ = session(NoisySubject(laboratory, seed=2, w_m=w_m, w_p=w_p), 320)
+    trials, _ = run(NoisySubject(laboratory, seed=2, w_m=w_m, w_p=w_p), 320)
     trials = trials.filter(pl.col("trial") == 0)
     assert len(trials) == 2000, "trials that are still running are the longer ones: without them all is biased"
     for interval in (40, 80):
@@ -165,7 +165,7 @@ def test_the_noisy_subject_has_the_standard_deviation_it_was_given(task: Task, w
 
 def test_the_noisy_subject_confuses_close_durations_as_often_as_its_noise_says():
     task = Discrimination(durations=(40, 50), pause=1)
-    trials, _ = session(NoisySubject(Laboratory(task, lanes=1000, seed=1), seed=2, w_m=0.2, w_p=0.0), 200)
+    trials, _ = run(NoisySubject(Laboratory(task, lanes=1000, seed=1), seed=2, w_m=0.2, w_p=0.0), 200)
     ended = trials.filter(pl.col("outcome") != "cut_off")
     standard = torch.distributions.Normal(0.0, 1.0)
     criterion = (40 * 50) ** 0.5
@@ -177,7 +177,7 @@ def test_the_noisy_subject_confuses_close_durations_as_often_as_its_noise_says()
 
 def test_a_noisy_subject_without_noise_is_perfect():
     laboratory = Laboratory(PAPER, lanes=50)
-    trials, _ = session(NoisySubject(laboratory, w_m=0.0, w_p=0.0), 250)
+    trials, _ = run(NoisySubject(laboratory, w_m=0.0, w_p=0.0), 250)
     assert len(trials) >= 50
     assert (trials["production_interval"] == trials["sample_interval"]).all()
 
@@ -198,13 +198,13 @@ def test_the_random_subject_takes_every_action_equally_often():
 
 def test_the_random_subject_is_at_chance():
     task = Discrimination(durations=(5, 10), pause=1, target_size=0.2)
-    trials, _ = session(RandomSubject(Laboratory(task, lanes=2000, seed=1), seed=2), 250)
+    trials, _ = run(RandomSubject(Laboratory(task, lanes=2000, seed=1), seed=2), 250)
     chosen = trials.filter(pl.col("outcome").is_in(["correct", "wrong"]))
     assert len(chosen) > 400
     assert (chosen["outcome"] == "correct").mean() == pytest.approx(0.5, abs=0.1)
     production = ReadySetGo(intervals=(10, 20), pause=1)
-    rewarded = session(RandomSubject(Laboratory(production, lanes=500, seed=1), seed=2), 250)[1]
-    perfect = session(PerfectSubject(Laboratory(production, lanes=500, seed=1), seed=2), 250)[1]
+    rewarded = run(RandomSubject(Laboratory(production, lanes=500, seed=1), seed=2), 250)[1]
+    perfect = run(PerfectSubject(Laboratory(production, lanes=500, seed=1), seed=2), 250)[1]
     assert rewarded < 0.02 * perfect
 
 

@@ -5,30 +5,22 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
+from small_films import names, record
 from small_run import OPTICS, TASK, small_agent
 
 from gnomon.lab.laboratory import CLICK, MOVES, Laboratory
 from gnomon.lab.optics import OpticsConfig
-from gnomon.lab.tasks import TASKS, ReadySetGo, Task
+from gnomon.lab.tasks import TASKS, ReadySetGo
+from gnomon.records.films import NO_ACTION, TrialFilm
 from gnomon.subjects import trial_film
 from gnomon.subjects.agent import AgentSubject
 from gnomon.subjects.scripted import PerfectSubject, RandomSubject
-from gnomon.subjects.trial_film import LEAD, NO_ACTION, TAIL, TrialFilm, film_trial
-
-
-def record(task: Task, seed: int = 3) -> TrialFilm:
-    laboratory = Laboratory(task, OpticsConfig(retina=(8, 12)), seed=seed)
-    return film_trial(PerfectSubject(laboratory))
+from gnomon.subjects.trial_film import LEAD, TAIL, film_trial
 
 
 @pytest.fixture(scope="module")
 def ready_set_go() -> TrialFilm:
     return record(ReadySetGo(intervals=(25,)))
-
-
-def names(film: TrialFilm, frame: int) -> set[str]:
-    """What was on the monitor on a frame counted from fixation."""
-    return {widget.name for widget in film.pictures[int(np.searchsorted(film.frames, frame))]}
 
 
 @pytest.mark.parametrize("name", TASKS)

@@ -1,21 +1,35 @@
-"""For the chaos tests: how many cases, what must hold after each, and what was counted.
+"""For the chaos tests: which turn it is, what must hold after each case, and what was counted.
 
-Few cases by default; `make chaos` sets GNOMON_CHAOS to how many times as many.
+`make test` does one turn, with fixed seeds; `make chaos` does one after the other, each with seeds of its own.
 """
 
-import hashlib
 import io
 import os
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from gnomon.cli import main
 
-MORE = int(os.environ.get("GNOMON_CHAOS", "1"))
-COUNTS: Counter[str] = Counter()
+
+@dataclass
+class Chaos:
+    minutes: float = 0.0
+    """To go on for; 0: one turn."""
+    turn: int = 0
+    """All seeds follow from it."""
+    counts: Counter[str] = field(default_factory=Counter)
+
+    def __str__(self) -> str:
+        return ", ".join(f"{number:,} {name}" for name, number in self.counts.items())
+
+
+CHAOS = Chaos(float(os.environ.get("GNOMON_CHAOS_MINUTES", "0")), int(os.environ.get("GNOMON_CHAOS_TURN", "0")))
+Contents = dict[str, bytes]
 ITS_OWN = ("status.json", "lock")  # what every resume may rewrite
+METRICS = "metrics.jsonl"
 
 
 def typed(*arguments: str) -> tuple[int, str, str]:
@@ -23,7 +37,7 @@ def typed(*arguments: str) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     with redirect_stdout(out), redirect_stderr(err):
         code = main(arguments)
-    COUNTS["commands"] += 1
+    CHAOS.counts["commands in all"] += 1
     return code, out.getvalue(), err.getvalue()
 
 
@@ -36,23 +50,23 @@ def assert_answered(arguments: Sequence[str], code: int, err: str) -> None:
     assert not lines or lines[0].startswith("gnomon: "), (arguments, err)
 
 
-def contents(folder: Path) -> dict[str, str]:
-    """Checksum of every file."""
-    return {
-        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
+def contents(folder: Path) -> Contents:
+    """Every file's bytes."""
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
-def assert_nothing_lost(before: dict[str, str], folder: Path) -> None:
-    """Every file is where it was, or set aside; lines of metrics may have moved from one to the other."""
+def assert_nothing_lost(before: Contents, folder: Path) -> None:
+    """Every file is where it was, or set aside; so is every line of metrics, which may have moved by itself."""
     after = contents(folder)
     kept = set(after.values())
-    metrics = b"\n".join(path.read_bytes() for path in sorted(folder.rglob("metrics.jsonl*")))
-    for name, checksum in before.items():
-        if name in ITS_OWN or checksum in kept:
-            continue
-        assert name == "metrics.jsonl", f"{name} was changed or deleted"
-        assert metrics, "lines of metrics were deleted"
+    for name, data in before.items():
+        assert name in (*ITS_OWN, METRICS) or data in kept, f"{name} was changed or deleted"
+    here = lines_of(*(data for name, data in after.items() if Path(name).name.startswith(METRICS)))
+    lost = lines_of(before.get(METRICS, b"")) - here
+    assert not lost, f"lines of metrics were changed or deleted: {sorted(lost)}"
     assert not [name for name in after if name.endswith(".part")], "something is half-written"
+
+
+def lines_of(*texts: bytes) -> Counter[bytes]:
+    """How often each line that is not empty occurs."""
+    return Counter(line for text in texts for line in text.split(b"\n") if line)

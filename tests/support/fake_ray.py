@@ -82,8 +82,8 @@ class FakeRay:
         actor.dead = True
 
 
-def on_pools(pools: int, ahead: int, resources: Resources = PLENTY) -> Callable[[Trainer], Pools]:
-    return lambda trainer: Pools(trainer, Plan(pools, 1, ahead), resources)
+def on_pools(pools: int, ahead: int, resources: Resources = PLENTY, ray: Any = None) -> Callable[[Trainer], Pools]:
+    return lambda trainer: Pools(trainer, Plan(pools, 1, ahead), resources, ray)
 
 
 def pooled(folder: Path, pools: int, ahead: int, config: RunConfig = CONFIG) -> tuple[Trainer, Pools]:

@@ -1,4 +1,4 @@
-"""What is drawn on a panel, and the intervals of the session that the figures' tests draw."""
+"""What is drawn on a panel, and the intervals of the trials that the figures' tests draw."""
 
 from collections.abc import Callable
 

@@ -40,6 +40,7 @@ def design() -> pl.DataFrame:
         arm("up", "gaze", "displace", 1, first=500, later=-8.0, up=2),
         arm("reset", "state", "reset", 1, first=600, own=0.0, later=40.0),
     ]
+    parts.append(arm("Go hidden", "picture", "hide", 1, first=680, own=0.5, answered=0.7))
     parts += [arm("held", "gaze", "clamp", n, first=700 + n, later=0.5 * n) for n in (10, 20, 30)]
     parts += [
         arm("by time", "state", "lesion", n, first=1000 + n, own=own, answered=share)

@@ -18,7 +18,7 @@ def toml(settings: dict[str, Any]) -> str:
 
 
 def write_experiment(path: Path, rounds: int, *runs: dict[str, Any]) -> Path:
-    """A file of small runs, each so many rounds long."""
+    """A file of small runs, each as many rounds long as asked."""
     shared = {**SMALL, "learning.schedule.frames": rounds * FRAMES_PER_ROUND}
     path.write_text(toml(shared) + "".join("[[run]]\n" + toml(run) for run in runs))
     return path

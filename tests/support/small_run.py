@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -13,6 +14,7 @@ from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn.actor import Actor
+from gnomon.learn.aids import Aids
 from gnomon.learn.loop import Limits, resume, start
 
 # An 11 x 11 lattice on which a random gaze soon finds the cross; two trials end an episode, or four seconds.
@@ -36,15 +38,29 @@ LEARNING = LearningConfig(
     schedule=Schedule(frames=60_000_000),
 )
 CONFIG = RunConfig(TASK, OPTICS, AgentConfig("lstm", units=16, features=16), LEARNING, seed=3)
-# Vision learns from a sample, and keeps features of earlier weights.
-SAMPLED = replace(
-    CONFIG,
-    learning=replace(LEARNING, optimiser=replace(LEARNING.optimiser, vision_every=2, vision_sample=20)),
-)
-PIPELINED = replace(SAMPLED, learning=replace(SAMPLED.learning, pipeline="on"))
-KINDS = {"plain": CONFIG, "sampled": SAMPLED, "pipelined": PIPELINED}
 
 FRAMES_PER_ROUND = LEARNING.lanes * LEARNING.unroll
+
+
+def limit(rounds: int) -> Limits:
+    return Limits(frames=rounds * FRAMES_PER_ROUND)
+
+
+def changed(**learning: Any) -> RunConfig:
+    """The small run with other settings of learning."""
+    return replace(CONFIG, learning=replace(LEARNING, **learning))
+
+
+def aided(*names: str, **settings: Any) -> RunConfig:
+    """The small run with these aids."""
+    return changed(aids=Aids(use=names, **settings))
+
+
+WAITING = changed(batch=80)  # most unrolls only wait for a batch
+# Vision learns from a sample, and keeps features of earlier weights.
+SAMPLED = changed(optimiser=replace(LEARNING.optimiser, vision_every=2, vision_sample=20))
+PIPELINED = replace(SAMPLED, learning=replace(SAMPLED.learning, pipeline="on"))
+KINDS = {"plain": CONFIG, "sampled": SAMPLED, "pipelined": PIPELINED}
 
 
 def small_agent(controller: str, laboratory: Laboratory, seed: int = 0) -> Agent:
@@ -68,9 +84,8 @@ def main(folder: Path, rounds: int, kind: str = "plain") -> None:
     """Begin the small run, or go on with it; say which round is done, and write a checkpoint, after every round."""
     torch.set_num_threads(1)
     trainer = resume(folder)[0] if (folder / "config.json").exists() else start(KINDS[kind], folder)
-    limits = Limits(frames=rounds * FRAMES_PER_ROUND)
     print(f"at {trainer.rounds}", flush=True)
-    trainer.run(limits, lambda row: print(f"done {row['round']}", flush=True), checkpoint_minutes=0.0)
+    trainer.run(limit(rounds), lambda row: print(f"done {row['round']}", flush=True), checkpoint_minutes=0.0)
 
 
 if __name__ == "__main__":

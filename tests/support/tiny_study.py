@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from small_run import CONFIG, TASK
 
-from gnomon.analysis import observer_fit
+from gnomon.analysis import observer_fit, observer_likelihood
 from gnomon.config import RunConfig
 from gnomon.learn.loop import start
 from gnomon.report import gallery
@@ -53,7 +53,7 @@ def light() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gallery, "save", save)
         patch.setattr(findings, "compare", compare)
-        patch.setattr(observer_fit, "MIN_PRODUCTIONS", 3)
+        patch.setattr(observer_likelihood, "MIN_PRODUCTIONS", 3)
         patch.setattr(evaluation, "FRAMES_PER_TRIAL", 600)  # a gaze that wanders for longer is not waited for
         patch.setattr(trials, "RECORDED_TRIALS", 50)
         yield

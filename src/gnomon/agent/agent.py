@@ -77,13 +77,12 @@ class Agent(nn.Module):
     def step(self, drive: Tensor, first: Tensor, state: State) -> tuple[Output, State]:
         """One frame. drive [B, D]; first [B] bool: an episode begins, so the state is reset."""
         hidden, state = self.controller.step(drive, self.controller.reset(state, first))
-        units = state if self.controller.recurrent else {"hidden": hidden}
-        return self._act(hidden, units), state
+        return self.act_on(hidden, state if self.controller.recurrent else None), state
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Output, State]:
         """T frames, the same as T calls of `step`. drive [T, B, D]; first [T, B] bool."""
         hidden, state, units = self.controller.unroll(drive, first, state)
-        return self._act(hidden, units), state
+        return self.act_on(hidden, units), state
 
     def unroll_distinct(self, drive: Tensor, places: Tensor, first: Tensor, state: State) -> Output:
         """T frames whose drives are among N distinct ones: drive [N, D]; places int [T, B] among them; first [T, B].
@@ -98,8 +97,10 @@ class Agent(nn.Module):
         value = F.embedding(places, self.value(drive)).squeeze(-1)
         return Output(logits, value, {}, drive)
 
-    def _act(self, hidden: Tensor, units: dict[str, Tensor]) -> Output:
-        return Output(self.policy(hidden), self.value_of(hidden), units, hidden)
+    def act_on(self, hidden: Tensor, units: dict[str, Tensor] | None = None) -> Output:
+        """What policy and value make of the controller's output [..., U]; `units` are recorded, by default the same."""
+        named = {"hidden": hidden} if units is None else units
+        return Output(self.policy(hidden), self.value_of(hidden), named, hidden)
 
     def value_of(self, hidden: Tensor) -> Tensor:
         """The value of controller outputs [..., U]: [...]."""

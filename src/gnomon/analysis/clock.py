@@ -8,7 +8,8 @@ done in each trial. Nothing here knows how it was done. Every number has a 95 % 
   clock, and 0 if it has nothing to do with it.
 - Pause: gaze or state are held for some frames after Set. The delay per frame is 1 if the clock stops, 0 if it runs on.
 - Displacement: how much later the answer comes for a step of the gaze, to the right and upwards.
-- Noise and lesions: what is left of the slope of t_p on t_s, and how much wider the productions are.
+- Noise, lesions, and another look of picture or room: what is left of the slope of t_p on t_s, and how much wider the
+  productions are.
 """
 
 from collections.abc import Sequence
@@ -103,6 +104,7 @@ class Clock:
     displacement: Displacement | None
     noise: tuple[Doses, ...]
     lesions: tuple[Doses, ...]
+    looks: tuple[Doses, ...]  # of picture and room; the dose is 1
     reset: Estimate | None  # slope of t_p on t_s when the state is reset at Set
 
     def swap(self, what: str) -> Swap | None:
@@ -131,8 +133,9 @@ def clock(trials: pl.DataFrame) -> Clock:
         swaps=tuple(swap for what in whats if (swap := swapped(trials, what)) is not None),
         pauses=tuple(pause for what in whats if (pause := paused(trials, what)) is not None),
         displacement=displaced(trials),
-        noise=doses(trials, "noise"),
-        lesions=doses(trials, "lesion"),
+        noise=doses(trials, pl.col("how") == "noise"),
+        lesions=doses(trials, pl.col("how") == "lesion"),
+        looks=doses(trials, pl.col("what").is_in(["picture", "room"]) & (pl.col(DOSE) == 1)),
         reset=reset(trials),
     )
 
@@ -223,9 +226,9 @@ def reset(trials: pl.DataFrame) -> Estimate | None:
     return slope_of(used).estimate(OWN) if used.height >= MIN_TRIALS else None
 
 
-def doses(trials: pl.DataFrame, how: str) -> tuple[Doses, ...]:
-    """Slope, spread and answers for each dose of noise or lesion, and the dose that halves the slope."""
-    treated = trials.filter(pl.col("how") == how)
+def doses(trials: pl.DataFrame, which: pl.Expr) -> tuple[Doses, ...]:
+    """Slope, spread and answers for each dose of such interventions, and the dose that halves the slope."""
+    treated = trials.filter(which)
     kinds = treated.select("arm", "what").unique(maintain_order=True).rows()
     return tuple(dose_response(trials, arm, what) for arm, what in kinds)
 

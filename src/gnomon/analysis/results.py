@@ -7,11 +7,16 @@ and an array as its dtype, shape and flat list of values.
 
 import json
 import math
+import re
 import types
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
+
+from gnomon.declared import parse_json
+
+DTYPE = r"[<>|=][biuf][1248]|[<>=]U[0-9]{1,3}"  # of an array: numbers, or short texts
 
 Result = TypeVar("Result")
 
@@ -22,8 +27,11 @@ def to_json(result: Any) -> str:
 
 
 def from_json(cls: type[Result], text: str) -> Result:
-    """The result of class `cls` that `to_json` wrote."""
-    return _decode(cls, json.loads(text))
+    """The result of class `cls` that `to_json` wrote; ValueError if it is anything else."""
+    try:
+        return _decode(cls, parse_json(text))
+    except (TypeError, KeyError, AttributeError, OverflowError) as error:
+        raise ValueError(f"this JSON is no {cls.__name__}: {error!r}") from None
 
 
 def _encode(value: Any) -> Any:
@@ -52,6 +60,8 @@ def _decode(hint: Any, value: Any) -> Any:
         kinds = [arguments[0]] * len(value) if arguments[-1] is Ellipsis else arguments
         return tuple(_decode(kind, item) for kind, item in zip(kinds, value, strict=True))
     if hint is np.ndarray or origin is np.ndarray:
+        if not re.fullmatch(DTYPE, value["dtype"]):
+            raise ValueError(f"this JSON has an array of type {value['dtype']!r:.40}")
         return np.array(value["values"], dtype=value["dtype"]).reshape(value["shape"])
     if is_dataclass(hint):
         return _decode_dataclass(hint, value)

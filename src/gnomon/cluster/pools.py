@@ -37,8 +37,11 @@ class ClusterError(SourceLost):
 class Pools:
     """The pools of a run: the `Source` of its trainer's unrolls. They start when the first is asked for."""
 
-    def __init__(self, trainer: Trainer, plan: Plan, resources: Resources) -> None:
-        """ValueError if the cluster could not hold what the plan and the run's config ask for."""
+    def __init__(self, trainer: Trainer, plan: Plan, resources: Resources, ray: Any = None) -> None:
+        """ValueError if the cluster could not hold what the plan and the run's config ask for.
+
+        ray: what speaks to Ray, if not this process (`gnomon.cluster.apart`).
+        """
         self.trainer, self.plan = trainer, plan
         self.members = [Member(number) for number in range(plan.pools)]
         self.ledger, self.replaced = Ledger(), 0
@@ -48,7 +51,7 @@ class Pools:
         self.waited = 0.0  # seconds that the learner waited for it
         self.bytes_sent = sum(array.nbytes for parcel in parcels(trainer.agent) for array in parcel.values())
         check_store(resources, plan, unroll_bytes(trainer), self.bytes_sent)
-        self._ray = import_ray()
+        self._ray = ray or import_ray()
         self._pool = self._ray.remote(Pool)
         self._weights = Weights(self._ray)
         self._in_flight: dict[Any, Order] = {}  # by Ray's reference to the coming unroll, oldest first

@@ -13,7 +13,6 @@ from typing import Any
 
 LOCAL_STORE = 256 * 2**20  # bytes of shared memory for a Ray that is started on this machine alone
 KNOCK_SECONDS = 5.0
-HEAD_SECONDS = 86_400  # that Ray waits for a silent head node; the learner gives up much earlier
 STORE_SHARE = 0.8  # of the object store that a run may fill
 HOW_TO_INSTALL = 'clusters need Ray, which is not installed here; install it with: pip install "gnomon[cluster]"'
 
@@ -98,29 +97,39 @@ def joined(address: str | None, cpus: int) -> Iterator[Resources]:
     None: the cluster that RAY_ADDRESS names, or else a Ray of our own on this machine with that many CPUs, which ends
     with us. All that was started on the cluster meanwhile ends, too.
     """
-    ray = import_ray()
+    address, ray = check_address(address), import_ray()
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    # By default Ray ends the process, without a word, when the head node has been silent for a minute. The learner
-    # notices by itself, and saves the run first.
-    os.environ.setdefault("RAY_gcs_rpc_server_reconnect_timeout_s", str(HEAD_SECONDS))
     quiet = {"logging_level": "error", "log_to_driver": False}
-    address = address or os.environ.get("RAY_ADDRESS")
     try:
-        if address is not None and ":" in address:
-            knock(address)
         if address is None:
             ray.init("local", num_cpus=cpus, object_store_memory=LOCAL_STORE, include_dashboard=False, **quiet)
         else:
             ray.init(address, **quiet)
     except (OSError, RuntimeError, ValueError) as error:
-        said = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise ValueError(
-            f"no Ray cluster can be joined at {address or 'this machine'} ({said}); start one with: ray start --head"
-        ) from None
+        raise cannot_join(address, error) from None
     try:
         yield find_resources(ray)
     finally:
         ray.shutdown()
+
+
+def check_address(address: str | None) -> str | None:
+    """The address, or that in RAY_ADDRESS. ValueError if Ray is not installed, or nobody listens there."""
+    import_ray()
+    address = address or os.environ.get("RAY_ADDRESS")
+    if address is not None and ":" in address:
+        try:
+            knock(address)
+        except (OSError, ValueError) as error:
+            raise cannot_join(address, error) from None
+    return address
+
+
+def cannot_join(address: str | None, error: Exception) -> ValueError:
+    said = (str(error).strip() or type(error).__name__).splitlines()[0]
+    return ValueError(
+        f"no Ray cluster can be joined at {address or 'this machine'} ({said}); start one with: ray start --head"
+    )
 
 
 def knock(address: str) -> None:

@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     import polars as pl
 
 LANES = 128  # subjects at once
-FRAMES = 3_000  # of each session, 50 s of the laboratory's time
+FRAMES = 3_000  # of each subject, 50 s of the laboratory's time
 FILM_SEED = 3  # of a trial in which the gaze starts away from the cross, so that the search for it is seen
 
 
 @dataclass(frozen=True)
 class Demo:
-    """Show the laboratory at work: a film of every task, then a session of the scripted subjects."""
+    """Show the laboratory at work: a film of every task, then many trials of the scripted subjects."""
 
     out: Path = Path("out/demo")
     """Folder for everything that is written; made if it is not there."""
     seed: int = 0
-    """Seed of the session, 0 or more."""
+    """Seed of the trials, 0 or more."""
 
 
 def demo(options: Demo) -> None:
@@ -41,17 +41,17 @@ def demo(options: Demo) -> None:
         for line in write_films(Show(task, seed=FILM_SEED, out=folder)):
             console.print(line)
     console.print(f"2. Ready-Set-Go, done by {LANES} of each scripted subject for {FRAMES:,} frames", style="bold")
-    sessions: dict[str, pl.DataFrame] = {}
+    tables: dict[str, pl.DataFrame] = {}
     for name in SUBJECTS:
-        sessions[name] = run_session(name, options.seed)
+        tables[name] = run_subject(name, options.seed)
         path = folder / f"trials-{name}.parquet"
-        write_trials(sessions[name], path)
-        console.print(f"{name} subject: {sessions[name].height:,} trials\n  trial table {path}")
-    console.print(productions(sessions))
+        write_trials(tables[name], path)
+        console.print(f"{name} subject: {tables[name].height:,} trials\n  trial table {path}")
+    console.print(productions(tables))
     console.print("next: gnomon tasks, gnomon show ready_set_go --subject noisy")
 
 
-def run_session(subject_name: str, seed: int) -> pl.DataFrame:
+def run_subject(subject_name: str, seed: int) -> pl.DataFrame:
     """The trial table of many subjects of one kind at the paper's Ready-Set-Go."""
     from itertools import islice
 
@@ -67,15 +67,15 @@ def run_session(subject_name: str, seed: int) -> pl.DataFrame:
     return take_trials(laboratory.trials)
 
 
-def productions(sessions: dict[str, pl.DataFrame]) -> Any:
+def productions(tables: dict[str, pl.DataFrame]) -> Any:
     """The mean production interval (and its s.d.) for each sample interval, one column per subject."""
     import polars as pl
     from rich.table import Table
 
-    table = Table("t_s", *sessions, title="mean t_p (s.d.), in frames")
+    table = Table("t_s", *tables, title="mean t_p (s.d.), in frames")
     for column in table.columns:
         column.justify = "right"
-    produced = {name: trials.drop_nulls("production_interval") for name, trials in sessions.items()}
+    produced = {name: trials.drop_nulls("production_interval") for name, trials in tables.items()}
     intervals = sorted({t for trials in produced.values() for t in trials["sample_interval"].to_list()})
     for interval in intervals:
         row = [str(interval)]
@@ -84,6 +84,6 @@ def productions(sessions: dict[str, pl.DataFrame]) -> Any:
             row.append(f"{t_p.mean():.1f} ({t_p.std():.1f})" if len(t_p) > 1 else "")
         table.add_row(*row)
     table.add_section()
-    shares = [f"{(trials['outcome'] == 'correct').mean():.0%}" for trials in sessions.values()]
+    shares = [f"{(trials['outcome'] == 'correct').mean():.0%}" for trials in tables.values()]
     table.add_row("correct", *shares)
     return table

@@ -140,14 +140,16 @@ def who_acts(options: Train, console: Console) -> Iterator[Callable[[Trainer], S
                 raise ValueError(f"--{name.replace('_', '-')} is for runs on a cluster; give --cluster, too")
         yield None
         return
-    from gnomon.cluster.start import joined, make_plan
+    from gnomon.cluster.apart import joined_apart
+    from gnomon.cluster.start import make_plan
 
-    with joined(cluster_address(options.cluster), cores()) as resources:
+    with joined_apart(cluster_address(options.cluster), cores()) as ray:
+        resources = ray.resources
         plan = make_plan(resources, options.pools, options.pool_cpus, options.ahead)
         from gnomon.cluster.pools import Pools
 
         console.print(f"cluster with {resources}: {plan.pools} pools of {plan.cpus} CPU, {plan.ahead} unrolls ahead")
-        yield lambda trainer: Pools(trainer, plan, resources)
+        yield lambda trainer: Pools(trainer, plan, resources, ray)
 
 
 def cluster_address(typed: tuple[str, ...]) -> str | None:

@@ -92,10 +92,9 @@ class TimingEnv(gym.Env[np.ndarray, np.int64]):
 
     def step(self, action: Any) -> tuple[np.ndarray, float, bool, bool, Row]:
         """Act once and run one frame; the action may be a plain number, NumPy's or torch's."""
-        number = action if type(action) is int and 0 <= action < len(self.laboratory.actions) else None
-        if number is None:
-            number = int(whole_actions(action, self.laboratory.actions, ()))
-        happened = self._lane.step(number)
+        actions = self.laboratory.actions
+        quick = type(action) in (int, np.int64) and 0 <= action < len(actions)
+        happened = self._lane.step(int(action if quick else whole_actions(action, actions, ())))
         if happened is None:
             self._seen = self._lane.observation
             return self._observe(), 0.0, False, False, {}

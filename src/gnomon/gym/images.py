@@ -1,5 +1,7 @@
 """The retina's images by observation id, each made once, in the form in which the environment hands them out."""
 
+from math import isqrt
+
 import numpy as np
 import torch
 
@@ -8,6 +10,7 @@ from gnomon.lab.laboratory import Laboratory
 
 KEPT_BYTES = 256 << 20  # images kept; when that is full, all are dropped
 FIRST_SLOTS = 64  # images there is room for at first; the room doubles as it fills
+VALUES_AROUND = 1 << 19  # numbers in the images made together with a single one; few cost as much as one
 
 
 class Images:
@@ -16,8 +19,9 @@ class Images:
     def __init__(self, laboratory: Laboratory, config: ImageConfig) -> None:
         self.laboratory, self.config = laboratory, config
         self.space = config.space(laboratory.optics.config.retina)
-        image_bytes = int(np.prod(self.space.shape)) * np.dtype(config.dtype).itemsize
-        self._most = max(FIRST_SLOTS, KEPT_BYTES // image_bytes)
+        values = int(np.prod(self.space.shape))
+        self._most = max(FIRST_SLOTS, KEPT_BYTES // (values * np.dtype(config.dtype).itemsize))
+        self._reach = (isqrt(min(max(1, VALUES_AROUND // values), self._most)) - 1) // 2
         self._drop()
 
     def _drop(self) -> None:
@@ -29,20 +33,32 @@ class Images:
         """The image of one id."""
         slot = self._slot[observation_id]
         if slot < 0:
-            return self.many(np.array([observation_id]))[0]
+            self._make(self._around(observation_id))
+            slot = self._slot[observation_id]
         return self._table[slot].copy()
 
     def many(self, observation_ids: np.ndarray) -> np.ndarray:
         """The images of ids (int64 [N]): [N, ...]."""
-        slots = self._slot[observation_ids]
-        if (slots < 0).any():
-            new = np.unique(observation_ids[slots < 0])
-            if self.kept + len(new) > self._most:
-                self._drop()
-                new = np.unique(observation_ids)
-            self._add(new)
-            slots = self._slot[observation_ids]
-        return self._table[slots]
+        if (self._slot[observation_ids] < 0).any():
+            self._make(np.unique(observation_ids))
+        return self._table[self._slot[observation_ids]]
+
+    def _around(self, observation_id: int) -> np.ndarray:
+        """Ids of what the same picture looks like from gazes nearby, where a gaze will soon be: int64 [n]."""
+        lattice, reach = self.laboratory.lattice, self._reach
+        picture, gaze = divmod(observation_id, lattice.count)
+        rows, columns = (
+            np.arange(max(0, at - reach), min(lattice.side, at + reach + 1)) for at in divmod(gaze, lattice.side)
+        )
+        return picture * lattice.count + (rows[:, None] * lattice.side + columns).ravel()
+
+    def _make(self, ids: np.ndarray) -> None:
+        """See to it that the images of these ids, each named once, are in the table."""
+        new = ids[self._slot[ids] < 0]
+        if self.kept + len(new) > self._most:
+            self._drop()
+            new = ids
+        self._add(new)
 
     def _add(self, new: np.ndarray) -> None:
         """Make the images of ids that are not in the table."""

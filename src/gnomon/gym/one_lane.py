@@ -1,8 +1,8 @@
 """One lane in plain numbers, for the single environment.
 
-On most frames nothing happens: no timer runs out, no button goes down, and the gaze is in no box that counts. Such a
-frame moves the gaze and a few counters, which needs no tensors. All others are the laboratory's, so that the rules
-are written once.
+On most frames nothing happens: no timer runs out, and the gaze is in no box that counts. Such a frame moves the gaze or
+the button, and a few counters, which needs no tensors. All others are the laboratory's, so that the rules are written
+once.
 """
 
 import torch
@@ -61,13 +61,14 @@ class OneLane:
         gaze = self._next_gaze[action * self._gazes + self._gaze]
         now = self._trials.now + 1
         off = 0 if self._on_monitor[gaze] else self._off + 1
-        if self._counts[gaze] or now >= self._until or off > self._off_limit or action == self._click:
+        click, on_cross = action == self._click, self._on_cross[gaze]
+        if self._counts[gaze] or now >= self._until or off > self._off_limit or (click and on_cross):
             return self._busy(action)
         self._trials.now = now
         self._gaze, self._off = gaze, off
-        self._away = 1 if self._on_cross[gaze] else self._away + 1
+        self._away = 1 if on_cross else self._away + 1
         self._gaze_at[0], self._off_at[0], self._away_at[0] = gaze, off, self._away
-        self._hover_at[0], self._button_at[0] = 0, False
+        self._hover_at[0], self._button_at[0] = 0, click
         return None
 
     def _busy(self, action: int) -> tuple[int, float, bool, bool]:

@@ -1,6 +1,7 @@
 """The laboratory: subjects that turn their gaze by actions, in many lanes at once, and what they then see.
 
-Observations are whole numbers: id = drawing * gazes + gaze. Only `render` turns ids into pixels.
+Observations are whole numbers: id = drawing * gazes + gaze. Only `render` turns ids into pixels. An intervention may
+let room and monitor look otherwise; then ids of the same order follow for every further look.
 """
 
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from gnomon.lab.gaze import LatticeGaze
 from gnomon.lab.optics import GazeLattice, Optics, OpticsConfig
+from gnomon.lab.room import WALLS, Look
 from gnomon.lab.screen import Picture
 from gnomon.lab.tasks.base import Task
 from gnomon.lab.trials import Trials
@@ -61,8 +63,9 @@ class Laboratory:
     ) -> None:
         self.task, self.lanes, self.device = task, lanes, torch.device(device)
         self.generator = torch.Generator(self.device)
-        drawings, drawing_of = distinct_drawings(list(task.pictures()))
-        self.optics = Optics(optics or OpticsConfig(), drawings, task.background, self.device)
+        self._drawings, drawing_of = distinct_drawings(list(task.pictures()))
+        self.optics = Optics(optics or OpticsConfig(), self._drawings, task.background, self.device)
+        self._looks: dict[Look, Optics] = {Look(): self.optics}
         self.lattice: GazeLattice = self.optics.lattice
         self.observations = self.optics.observations
         self.actions = action_names(task)
@@ -80,6 +83,8 @@ class Laboratory:
         """Each lane's gaze as a lattice index: int64 [lanes]."""
         self.shown: Tensor | None
         """Pictures that the monitor seems to show, -1: the true one; int32 [lanes]. None, but for interventions."""
+        self.look: Tensor | None
+        """Numbers of the looks in which each lane sees them: int64 [lanes]. None, but for interventions."""
         self.restart(seed)
         if stagger:
             self.trials.stagger(self.generator)
@@ -88,7 +93,7 @@ class Laboratory:
         """Start over in every lane, as if built with this seed; what the optics have traced is kept."""
         check_seed(seed)
         self.generator.manual_seed(seed)
-        self.shown = None
+        self.shown = self.look = None
         self.button = torch.zeros(self.lanes, dtype=torch.bool, device=self.device)
         self.trials = Trials(
             self.task, self.lanes, lambda lanes: self.task.draw(len(lanes), self.generator), self.device
@@ -111,7 +116,17 @@ class Laboratory:
         picture = self.trials.picture
         if self.shown is not None:
             picture = torch.where(self.shown >= 0, self.shown, picture)
-        return self._first_id.index_select(0, picture) + self.gaze
+        seen = self._first_id.index_select(0, picture) + self.gaze
+        return seen if self.look is None else seen + self.look * self.optics.observations
+
+    def add_look(self, look: Look) -> int:
+        """Let room and monitor be seen in this look as well; returns its number, for `look`."""
+        if look not in self._looks:
+            pictures = [look.picture(drawing) for drawing in self._drawings]
+            optics = Optics(self.optics.config, pictures, self.task.background, self.device, WALLS[look.wall])
+            self._looks[look] = optics
+            self.observations += optics.observations
+        return list(self._looks).index(look)
 
     def step(self, action: Tensor) -> Frame:
         """Let every lane act once (int [lanes]) and run one frame."""
@@ -159,7 +174,14 @@ class Laboratory:
 
     def render(self, observation_ids: Tensor) -> Tensor:
         """The retina's images of these ids: uint8 [N, height, width, 3]."""
-        return self.optics.render(observation_ids)
+        if len(self._looks) == 1:
+            return self.optics.render(observation_ids)
+        each, number = self.optics.observations, observation_ids // self.optics.observations
+        images = torch.empty(len(number), *self.optics.config.retina, 3, dtype=torch.uint8, device=self.device)
+        for look, optics in enumerate(self._looks.values()):
+            here = (number == look).nonzero().squeeze(1)
+            images[here] = optics.render(observation_ids[here] - look * each)
+        return images
 
     def state_dict(self) -> dict[str, Tensor]:
         """Everything that the coming frames depend on."""

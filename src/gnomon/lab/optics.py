@@ -13,6 +13,7 @@ from typing import TypeVar
 
 import torch
 
+from gnomon.lab.room import Wall, wall_colour
 from gnomon.lab.screen import MONITOR, Box, Colour, Picture, check_colour, check_picture
 
 MONITOR_HALF_ANGLE = 31.7  # deg, from the centre of the monitor to the middle of an edge
@@ -25,8 +26,6 @@ SUPERSAMPLES = 4  # rays per pixel and axis, a power of two
 RAYS_PER_PIXEL = SUPERSAMPLES**2
 RAYS_PER_PIXEL_LOG2 = RAYS_PER_PIXEL.bit_length() - 1
 
-# The room is dim, so that cues stand out.
-WALL_BRIGHTEST = 119
 FRAME = Box(-0.03, -0.03, 1.06, 1.06)  # monitor units; the part around the monitor is seen
 FRAME_COLOUR: Colour = (100, 100, 100)
 LARGEST_RETINA = 1024  # pixels, a side
@@ -137,13 +136,14 @@ class Optics:
         pictures: Sequence[Picture],
         background: Colour = (0, 0, 0),
         device: torch.device | str = "cpu",
+        wall: Wall = wall_colour,
     ) -> None:
         if not pictures:
             raise ValueError("pictures is empty; the optics need at least one picture (a blank one is the tuple ())")
         check_colour("the background", background)
         for picture in pictures:
             check_picture(picture)
-        self.config = config
+        self.config, self.wall = config, wall
         self.lattice = GazeLattice(config)
         self.observations = len(pictures) * self.lattice.count
         self.device = torch.device(device)
@@ -221,7 +221,7 @@ class Optics:
             return
         for piece in new.split(max(1, RAYS_AT_ONCE // self._rays[..., 0].numel())):
             x, y = monitor_points(*self._directions(self._rays, piece))  # [gazes, rays per pixel, pixels]
-            wall = wall_colour(*self._directions(self._rays.mean(0), piece))  # [gazes, pixels, 3]
+            wall = self.wall(*self._directions(self._rays.mean(0), piece))  # [gazes, pixels, 3]
             on_monitor, on_frame = hits_within((MONITOR,), x, y), hits_within((FRAME,), x, y)
             self._empty[piece] = (
                 on_monitor[..., None] * self._background
@@ -280,18 +280,3 @@ def hits_within(parts: tuple[Box, ...], x: torch.Tensor, y: torch.Tensor) -> tor
         hit |= (x >= part.left) & (x < part.right) & (y >= part.top) & (y < part.bottom)
     # Counting in uint8 is six times faster than in int16, and at most 16 rays are counted.
     return hit.view(torch.uint8).sum(1, dtype=torch.uint8).short()
-
-
-def wall_colour(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor) -> torch.Tensor:
-    """The room's wall in directions x, y, z [...]: int16 [..., 3].
-
-    Each channel varies smoothly and in its own way with the direction, with a low-frequency texture on top,
-    so that every stretch of wall tells where it is.
-    """
-    length = (x.square() + y.square() + z.square()).sqrt()
-    sideways, upward = x / length, y / length
-    grain = torch.sin(9 * sideways + 4 * upward) * torch.sin(8 * upward - 5 * sideways)
-    red = 48 + 34 * sideways + 12 * grain
-    green = 48 + 34 * upward - 12 * grain
-    blue = 56 - 20 * sideways - 20 * upward + 18 * torch.sin(6 * sideways - 7 * upward)
-    return torch.stack([red, green, blue], dim=-1).round().clamp(0, WALL_BRIGHTEST).short()

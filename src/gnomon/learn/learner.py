@@ -15,12 +15,12 @@ from torch.nn.utils import clip_grad_norm_
 
 from gnomon.agent.agent import Agent
 from gnomon.agent.feature_cache import FeatureCache, backpropagate_into_vision
+from gnomon.agent.vision_gradient import VisionGradient
 from gnomon.config import LearningConfig
 from gnomon.learn.aids import build_aids
 from gnomon.learn.losses import impala_loss
 from gnomon.learn.schedule import LearningRate, Progress
 from gnomon.learn.unroll import Unroll
-from gnomon.learn.vision_gradient import VisionGradient
 from gnomon.saving.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 
 

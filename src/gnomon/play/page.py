@@ -15,7 +15,7 @@ LARGEST_PAGE = 5_000_000  # bytes
 # The order in which modules need each other; `main.js` starts the page.
 MODULES = (
     "random", "screen", "trials", "task", "choices", "tasks", "laboratory", "retina", "matrix", "vision", "agent",
-    "memory", "session", "stats", "links", "save", "canvas", "monitor", "charts", "score", "watch", "results",
+    "memory", "experiment", "stats", "links", "save", "canvas", "monitor", "charts", "score", "watch", "results",
     "play", "main",
 )  # fmt: skip
 TITLES = {

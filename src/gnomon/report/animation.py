@@ -13,8 +13,8 @@ from PIL import Image, ImageDraw, ImageFont
 from gnomon.lab.laboratory import action_names
 from gnomon.lab.tasks.base import FRAMES_PER_SECOND
 from gnomon.lab.view import MARGIN, clip_to_view, draw_monitor, mark_gaze
+from gnomon.records.films import NO_ACTION, TrialFilm
 from gnomon.report.film import FAINT, INK, draw_timeline, numbered, readable
-from gnomon.subjects.trial_film import NO_ACTION, TrialFilm
 
 STRIDE = 3  # frames of the laboratory for each image: 20 images a second in real time
 MOST_IMAGES = 240  # a longer trial is shown faster

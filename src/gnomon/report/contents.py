@@ -62,14 +62,26 @@ def write_report(folder: Path, *, commands: Sequence[str], report: Callable[[str
 
 def contents(study: Study, gallery: Gallery, commands: Sequence[str]) -> Page:
     """The whole page."""
-    agents = sum(len(family.members) for family in study.families)
     return Page(
         title="How does a learning agent keep time?",
-        subtitle=f"{count(agents, 'agent')} at Ready-Set-Go, {study.facts.trials:,} trials each. After “{PAPER_TITLE}” "
-        "(Deverett, Faulkner, Fortunato, Wayne, Leibo; NeurIPS 2019).",
+        subtitle=f"Ready-Set-Go: {who_took_part(study)}. After “{PAPER_TITLE}” (Deverett, Faulkner, Fortunato, Wayne, "
+        "Leibo; NeurIPS 2019).",
         summary=tuple(summary(study)),
         sections=(*(section(study, gallery) for section in SECTIONS), reproduce.section(study, commands)),
     )
+
+
+def who_took_part(study: Study) -> str:
+    """How many agents, and everyone else by name."""
+    agents = sum(len(family.members) for family in study.families if family.trained)
+    named = [f"{count(agents, 'agent')}, {study.facts.trials:,} trials each"] if agents else []
+    named += [
+        f"{words(found.name)}, {found.n_trials:,} trials"
+        for family in study.families
+        if not family.trained
+        for found in study.of(family)
+    ]
+    return "; ".join(named)
 
 
 def summary(study: Study) -> list[str]:

@@ -18,7 +18,7 @@ from gnomon.lab.optics import FRAME_COLOUR
 from gnomon.lab.screen import Colour, hexadecimal
 from gnomon.lab.tasks.base import FIXATION, FRAMES_PER_SECOND
 from gnomon.lab.view import MARGIN, clip_to_view
-from gnomon.subjects.trial_film import NO_ACTION, TrialFilm
+from gnomon.records.films import NO_ACTION, TrialFilm
 
 COLUMNS = 8  # key frames of a film strip
 PANEL = 1.6  # side of a panel, inches

@@ -8,7 +8,7 @@ PERCENT = "\N{NO-BREAK SPACE}%"
 
 
 def number(value: float, digits: int = 2, sign: str = "") -> str:
-    """With so many decimals."""
+    """With a given number of decimals."""
     return f"{round(value, digits) + 0.0:{sign},.{digits}f}" if math.isfinite(value) else NOTHING  # + 0.0: no "-0.00"
 
 

@@ -102,7 +102,9 @@ def read_checkpoint(path: Path) -> Checkpoint:
         raise DamagedCheckpoint(f"{path} is truncated or altered: its checksum differs")
     try:
         known = as_object(notes[0], Notes) if notes else Notes()
-        checkpoint = Checkpoint(written["number"], load_tensors(data), written["counters"], known)
+        # Copied, so that they lie in memory as those of a run that goes on do: matrix products may depend on it.
+        tensors = {name: tensor.clone() for name, tensor in load_tensors(data).items()}
+        checkpoint = Checkpoint(written["number"], tensors, written["counters"], known)
         checkpoint.known()
     except (SafetensorError, ValueError) as error:
         raise DamagedCheckpoint(f"{path / TENSORS} cannot be read ({error})") from None

@@ -14,6 +14,7 @@ import torch
 import xarray as xr
 
 from gnomon.agent.agent import Agent
+from gnomon.agent.feature_cache import FeatureCache
 from gnomon.analysis.clock_dynamics import UnitStatistics, unit_statistics
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
@@ -22,9 +23,10 @@ from gnomon.records.recordings import Recorder
 from gnomon.subjects.agent import AgentDecision, AgentSubject
 from gnomon.subjects.clocks import ClockSubject
 from gnomon.subjects.evaluation import Report
-from gnomon.subjects.intervened import Arm, Stateful, UnitMoments, intervene
+from gnomon.subjects.intervened import Arm, intervene
 from gnomon.subjects.intervention import Intervention
 from gnomon.subjects.subject import Decision, Moment, Subject
+from gnomon.subjects.targets import Stateful, UnitMoments
 
 SWAP_LANES, LANES = 32, 12  # of the control and the swaps, and of the other arms
 FIRST_LANES, FIRST_FRAMES = 64, 800  # of the first, untouched run
@@ -32,8 +34,16 @@ PAUSE_AFTER = 12  # frames from Set to the beginning of a pause: the flash is ov
 PAUSES = (10, 20, 30)  # frames
 DISPLACED = 2.0  # degrees, about; and twice as much
 GAZE_NOISE = (0.05, 0.1, 0.2, 0.4)  # steps per frame
-STATE_NOISE = (0.05, 0.1, 0.2, 0.4)  # s.d. of each unit, per frame
+UNIT_NOISE = (0.05, 0.1, 0.2, 0.4)  # s.d. of each unit, per frame
 LESIONED = (1 / 32, 1 / 16, 1 / 8, 1 / 4, 1 / 2, 3 / 4)  # of all units
+
+# How picture and room look from Set on.
+LOOKS = {
+    "Go hidden": Intervention(what="picture", how="hide", widget="go", frames=None),
+    "monitor blank": Intervention(what="picture", how="reset", frames=None),
+    "room plain": Intervention(what="room", how="reset", frames=None),
+    "room mirrored": Intervention(what="room", how="mirror", frames=None),
+}
 
 MakeSubject = Callable[[Laboratory], Subject[Decision]]
 
@@ -58,9 +68,9 @@ def run_battery(
     seed: int,
     report: Report = lambda done, wanted: None,
 ) -> Battery:
-    """Run the battery, for so many frames in each lane; the same seed gives the same trials."""
+    """Run the battery, for a number of frames in each lane; the same seed gives the same trials."""
     wanted = FIRST_FRAMES + frames_each
-    laboratory = Laboratory(task, optics, lanes=FIRST_LANES, seed=seed)
+    laboratory = with_looks(Laboratory(task, optics, lanes=FIRST_LANES, seed=seed))
     subject = make_subject(laboratory)
     untouched = [Arm("control", None, FIRST_LANES)]
     recorder = Recorder(laboratory, FIRST_LANES)
@@ -75,8 +85,8 @@ def run_battery(
     statistics = unit_statistics(recorder.dataset(), first)
 
     state = subject.state if isinstance(subject, Stateful) else {}
-    arms = standard_arms(laboratory.lattice.step_angle, statistics.ranking if state else (), seed)
-    laboratory = Laboratory(task, optics, lanes=sum(arm.lanes for arm in arms), seed=seed + 1)
+    arms = standard_arms(laboratory.lattice.step_angle, statistics.ranking, seed, memory=bool(state))
+    laboratory = with_looks(Laboratory(task, optics, lanes=sum(arm.lanes for arm in arms), seed=seed + 1))
     subject = make_subject(laboratory)
     recorder = Recorder(laboratory, arms[0].lanes)
     trials = intervene(
@@ -84,7 +94,7 @@ def run_battery(
         arms,
         frames_each=frames_each,
         seed=seed + 2,
-        moments=moments_of(statistics, state) if state else None,
+        moments=moments_of(statistics, state),
         watch=keeper(recorder, subject),
         report=lambda done, _: report(FIRST_FRAMES + done, wanted),
     )
@@ -104,10 +114,18 @@ def keeper(recorder: Recorder, subject: Subject[Decision]) -> Callable[[Moment[D
     return keep
 
 
-def standard_arms(step_angle: float, ranking: Sequence[int] | np.ndarray, seed: int) -> list[Arm]:
-    """The arms of the battery, for a gaze with steps of so many degrees and units ranked by the time they carry.
+def with_looks(laboratory: Laboratory) -> Laboratory:
+    """Both runs can see all looks, so that what was seen in the first need not be seen again in the second."""
+    for given in LOOKS.values():
+        if given.look is not None:
+            laboratory.add_look(given.look)
+    return laboratory
 
-    Without units (no memory) there are no interventions on the state.
+
+def standard_arms(step_angle: float, ranking: Sequence[int] | np.ndarray, seed: int, *, memory: bool) -> list[Arm]:
+    """The arms of the battery, for a gaze with steps of this size (degrees) and units ranked by the time they carry.
+
+    With a memory, the units are those of the state, which is also swapped, held and reset.
     """
     one = partial(Intervention, event="set")
     steps = max(1, round(DISPLACED / step_angle))
@@ -119,35 +137,42 @@ def standard_arms(step_angle: float, ranking: Sequence[int] | np.ndarray, seed: 
     arms += [Arm("gaze held", held(what="gaze", frames=frames), LANES) for frames in PAUSES]
     through = partial(Intervention, event="ready", frames=None)
     arms += [Arm("noise on the gaze", through(what="gaze", how="noise", size=size), LANES) for size in GAZE_NOISE]
-    if not len(ranking):
-        return arms
-    arms.append(Arm("state swapped", one(what="state", how="swap"), SWAP_LANES))
-    arms += [Arm("state held", held(what="state", frames=frames), LANES) for frames in PAUSES]
-    arms.append(Arm("state reset", one(what="state", how="reset"), LANES))
-    arms += [Arm("noise on the state", through(what="state", how="noise", size=size), LANES) for size in STATE_NOISE]
+    arms += [Arm(name, look, LANES) for name, look in LOOKS.items()]
+    if memory:
+        arms.append(Arm("state swapped", one(what="state", how="swap"), SWAP_LANES))
+        arms += [Arm("state held", held(what="state", frames=frames), LANES) for frames in PAUSES]
+        arms.append(Arm("state reset", one(what="state", how="reset"), LANES))
+    what = "state" if memory else "units"
+    arms += [Arm(f"noise on the {what}", through(what=what, how="noise", size=size), LANES) for size in UNIT_NOISE]
     shuffled = np.random.default_rng(seed).permutation(len(ranking))
     for name, order in (("units by time", ranking), ("units at random", shuffled)):
         for number in sorted({max(1, round(share * len(ranking))) for share in LESIONED}):
-            lesion = through(what="state", how="lesion", units=tuple(int(unit) for unit in order[:number]))
+            lesion = through(what=what, how="lesion", units=tuple(int(unit) for unit in order[:number]))
             arms.append(Arm(name, lesion, LANES))
     return arms
 
 
 def moments_of(statistics: UnitStatistics, state: dict[str, torch.Tensor]) -> UnitMoments:
-    """Mean and s.d. of the units, shaped as one lane's state."""
+    """Mean and s.d. of the units, shaped as one lane's state if there is one."""
 
     def shaped(values: tuple[np.ndarray, ...]) -> dict[str, torch.Tensor]:
         by_name = dict(zip(statistics.names, values, strict=True))
+        if not state:
+            return {name: torch.as_tensor(value, dtype=torch.float32) for name, value in by_name.items()}
         return {name: torch.as_tensor(by_name[name]).to(tensor).view_as(tensor[0]) for name, tensor in state.items()}
 
     return UnitMoments(shaped(statistics.mean), shaped(statistics.sd))
 
 
 def agent_subject(agent: Agent, seed: int) -> MakeSubject:
-    """Lets an agent sit in any laboratory."""
+    """Lets an agent sit in laboratories of one kind; what it has seen in one it need not see again in the next."""
+    seen: list[FeatureCache] = []
 
     def make(laboratory: Laboratory) -> AgentSubject:
-        return AgentSubject(laboratory, agent, torch.Generator(laboratory.device).manual_seed(seed))
+        generator = torch.Generator(laboratory.device).manual_seed(seed)
+        subject = AgentSubject(laboratory, agent, generator, seen[0] if seen else None)
+        seen[:] = [subject.cache]
+        return subject
 
     return make
 

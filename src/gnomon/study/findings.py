@@ -11,8 +11,9 @@ from gnomon.analysis.first_trials import FirstTrials, first_trials
 from gnomon.analysis.gaze import GazePaths, gaze_paths
 from gnomon.analysis.gaze_strategy import GazeStrategy, gaze_strategy
 from gnomon.analysis.generalisation import Generalisation, generalisation
-from gnomon.analysis.observer_fit import Comparison, ObserverFit, Profile, compare, profile
+from gnomon.analysis.observer_fit import Comparison, ObserverFit, compare
 from gnomon.analysis.observer_rivals import Rivals, rivals
+from gnomon.analysis.observer_uncertainty import Profile, profile
 from gnomon.analysis.performance import LearningCurve, Production, learning_curve, production
 from gnomon.analysis.scalar_variability import ScalarVariability, scalar_variability
 from gnomon.analysis.units import Population, population
@@ -64,8 +65,10 @@ def find(
     probes: pl.DataFrame | None = None,
     recording: xr.Dataset | None = None,
     untrained: xr.Dataset | None = None,
+    *,
+    closely: bool = True,
 ) -> Findings:
-    """Every analysis that can be done with these tables and recordings."""
+    """Every analysis that can be done with these tables and recordings; observers are fitted only if closely."""
     missing: list[tuple[str, str]] = []
 
     def attempt(analysis: str, analyse: Callable[[], Result]) -> Result | None:
@@ -83,6 +86,7 @@ def find(
     general = comparison = observer = surface = others = units = before = paths = strategy = None
     if probes is not None:
         general = attempt("generalisation", lambda: generalisation(probes, intervals))
+    if closely:
         comparison = attempt("observer", lambda: compare(trials, intervals=intervals))
     if comparison is not None:
         bls = {(fitted.observer, fitted.prior): fitted for fitted in comparison.fits}[PAPERS_OBSERVER]

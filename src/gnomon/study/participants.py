@@ -214,11 +214,13 @@ def family_name(members: Sequence[Participant]) -> str:
 def compared(every: Sequence[Family]) -> list[Family]:
     """The families that are looked at closely: of each compared controller the one with most seeds, else the first two.
 
-    Families with a short horizon are variants, and never stand for their controller.
+    Families with a short horizon are variants, and never stand for their controller. People are always among them.
     """
+    people = [family for family in every if family.members[0].person is not None]
+    others = [family for family in every if family not in people]
     found = [
         max(candidates, key=lambda family: len(family.members))
         for controller in COMPARED
-        if (candidates := [f for f in every if f.controller == controller and f.horizon is None])
+        if (candidates := [f for f in others if f.controller == controller and f.horizon is None])
     ]
-    return found or list(every[:2])
+    return [*(found or others[:2]), *people]

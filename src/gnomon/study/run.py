@@ -136,6 +136,7 @@ def study_one(each: Participant, stages: Stages, trials: int, seed: int, closely
             read_trials(folder / probes) if probed else None,
             read_recording(folder / recording) if recorded else None,
             read_recording(folder / untrained) if recorded else None,
+            closely=closely,
         )
         (part / "results").mkdir()
         write_text(part / results_path(each.name), to_json(result))

@@ -14,6 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from gnomon.declared import as_declared, parse_json
 from gnomon.records.runs import write_text
 
 PACKAGE = Path(__file__).parents[1]
@@ -28,7 +29,7 @@ class Stages:
         self.made: list[str] = []  # the stages that had to be made, in this order
         self._record = folder / "stages.json"
         try:
-            self._done: dict[str, str] = json.loads(self._record.read_text())
+            self._done = as_declared("stages.json", dict[str, str], parse_json(self._record.read_bytes()))
         except (OSError, ValueError):  # none yet, or not ours: everything is made anew
             self._done = {}
 

@@ -1,5 +1,6 @@
 """An agent as a subject: what it sees, its state in every lane, and the actions that it draws."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
@@ -41,11 +42,18 @@ class AgentSubject(Subject[AgentDecision]):
         super().__init__(laboratory)
         self.agent, self.generator, self.name = agent, generator, name
         self.cache = cache or FeatureCache(agent, laboratory.render, laboratory.observations)
+        self.alter: Callable[[Tensor], Tensor] | None = None
+        """Changes the units [lanes, units] of a controller without a memory. None, but for interventions."""
         self.state: State
         """The controller's state in each lane, before the frame that comes: unit name -> [lanes, ...]."""
         self.restart()
         self.first = torch.ones(laboratory.lanes, dtype=torch.bool, device=laboratory.device)
         """Whether what is seen now is the first of an episode, so that the state is reset: bool [lanes]."""
+
+    @property
+    def unit_count(self) -> int:
+        """Units that are no part of a state."""
+        return 0 if self.agent.controller.recurrent else self.agent.controller.output_size
 
     @torch.no_grad()
     def act(self) -> AgentDecision:
@@ -54,6 +62,8 @@ class AgentSubject(Subject[AgentDecision]):
             output, self.state = self.agent.step(drive, self.first, self.state)
         else:
             output = self.cache.decide(self.laboratory.observation)
+            if self.alter is not None:
+                output = self.agent.act_on(self.alter(output.hidden))
         log_policy = output.logits.log_softmax(1)
         action = sample(log_policy.exp(), self.generator)
         log_prob = log_policy.gather(1, action.unsqueeze(1)).squeeze(1)
@@ -61,6 +71,9 @@ class AgentSubject(Subject[AgentDecision]):
 
     def begin(self, first: Tensor) -> None:
         self.first = first
+
+    def look_anew(self) -> None:
+        self.cache = FeatureCache(self.agent, self.laboratory.render, self.laboratory.observations)
 
     def restart(self) -> None:
         """Put every lane into the initial state."""

@@ -1,7 +1,7 @@
 """Scripted subjects whose clock is known: a counter in the head, a path on the screen, or both in given shares.
 
 All of them do the same things: from Ready on the counter counts up and the gaze walks along a path, from Set on both
-go back. They differ only in what they read the time from. So a subject with its clock in the head has a gaze that
+return. They differ only in what they read the time from. So a subject with its clock in the head has a gaze that
 tells the time just as well, and only an intervention can find out that it is not read.
 """
 

@@ -43,7 +43,7 @@ class DonorPool:
         self._held = new
 
     def draw(self, count: int, generator: torch.Generator) -> Donation | None:
-        """So many donors, each drawn from all, with replacement; None while there is none."""
+        """Donors, each drawn from all, with replacement; None while there is none."""
         held = self._held
         if held is None:
             return None

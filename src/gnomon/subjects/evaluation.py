@@ -1,7 +1,7 @@
 """Evaluation: fresh lanes, frozen weights, sampled actions, until every lane has done its share of trials."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import polars as pl
@@ -26,7 +26,7 @@ Report = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
-class Session:
+class Evaluation:
     """What a subject did in every lane of a laboratory."""
 
     trials: pl.DataFrame
@@ -34,13 +34,8 @@ class Session:
     frames: int
     complete: bool
     """Whether every lane finished its share of trials."""
-
-
-@dataclass(frozen=True)
-class Evaluation(Session):
-    """What an agent did."""
-
-    recording: xr.Dataset | None
+    recording: xr.Dataset | None = None
+    """The first lanes frame by frame, if asked for."""
 
 
 def share_trials(trials: int, task: Task, lanes: int | None = None) -> tuple[int, int]:
@@ -61,7 +56,7 @@ def do_trials(
     *,
     watch: Callable[[Moment[AnyDecision]], None] = lambda moment: None,
     report: Report = lambda done, wanted: None,
-) -> Session:
+) -> Evaluation:
     """Let a subject act until it has finished `share` trials in every lane of its laboratory.
 
     `watch` sees every frame. Each lane does the same number of trials, so that fast trials are not over-represented.
@@ -80,7 +75,7 @@ def do_trials(
         done = int(each.clamp(max=share).sum())
         report(done, wanted)
     ordered = pl.concat(tables).sort("lane", "episode", "trial", maintain_order=True)
-    return Session(ordered.filter(pl.int_range(pl.len()).over("lane") < share), passed, done == wanted)
+    return Evaluation(ordered.filter(pl.int_range(pl.len()).over("lane") < share), passed, done == wanted)
 
 
 def evaluate(
@@ -108,16 +103,15 @@ def evaluate(
     laboratory = Laboratory(task, optics, lanes=lanes, seed=seed, device=device)
     subject = AgentSubject(laboratory, agent, torch.Generator(device).manual_seed(seed + 1))
     if not record_lanes:
-        session = do_trials(subject, share, report=report)
-        return Evaluation(session.trials, session.frames, session.complete, None)
+        return do_trials(subject, share, report=report)
     recorder = Recorder(laboratory, min(record_lanes, lanes))
 
     def keep(moment: Moment[AgentDecision]) -> None:
         decision = moment.decision
         recorder.add(decision.action, decision.value, {name: decision.units[name] for name in units or known})
 
-    session = do_trials(subject, share, watch=keep, report=report)
-    return Evaluation(session.trials, session.frames, session.complete, recorder.dataset())
+    done = do_trials(subject, share, watch=keep, report=report)
+    return replace(done, recording=recorder.dataset())
 
 
 def finished(trials: pl.DataFrame) -> pl.DataFrame:

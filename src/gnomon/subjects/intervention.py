@@ -5,6 +5,7 @@ An intervention is a value. It says what is changed, how, and when:
     Intervention(what="gaze", how="swap", event="set")  # at Set, look where another trial looked at its Set
     Intervention(what="state", how="clamp", event="set", after=5, frames=20)  # the memory stands still for 20 frames
     Intervention(what="state", how="lesion", event="ready", frames=None, units=(3, 17))  # two units held at their mean
+    Intervention(what="picture", how="hide", widget="go", frames=None)  # from Set on, Go is there but not seen
 
 It happens between two frames of the one loop in which every subject acts. At `after=0` the event is on the monitor
 already, and the subject has not seen it yet.
@@ -14,39 +15,36 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gnomon.lab.laboratory import Laboratory
+from gnomon.lab.room import Look
 from gnomon.lab.tasks.base import FIXATION
 
-What = Literal["gaze", "state", "picture"]
-How = Literal["clamp", "displace", "swap", "reset", "lesion", "noise"]
+What = Literal["gaze", "state", "units", "picture", "room"]
+How = Literal["clamp", "displace", "swap", "reset", "lesion", "noise", "hide", "mirror"]
 
 WAYS: dict[str, tuple[str, ...]] = {
     "gaze": ("clamp", "displace", "swap", "noise"),
     "state": ("clamp", "swap", "reset", "lesion", "noise"),
-    "picture": ("clamp", "reset"),
+    "units": ("lesion", "noise"),
+    "picture": ("clamp", "reset", "hide"),
+    "room": ("reset", "mirror"),
 }
 """What can be changed, and how."""
-
-MEANINGS = {
-    "clamp": "held as it was at the event",
-    "displace": "moved by a number of lattice steps, once",
-    "swap": "replaced by what it was in another trial at the same event",
-    "reset": "the state: put back to the initial one; the picture: the monitor looks blank",
-    "lesion": "units held at their mean",
-    "noise": "the state: Gaussian noise, in s.d. of each unit; the gaze: a step in a random direction, so often",
-}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Intervention:
-    """One thing that is done to a subject, in some of its trials.
+    """One thing that is done to a subject, in some of its trials. `WAYS` lists what goes with what.
 
-    Description: `WAYS` lists what goes with what, `MEANINGS` says what each way does.
+    clamp: held as it was at the event. displace: moved by lattice steps, once. swap: replaced by what it was in another
+    trial at the same event. lesion: units held at their mean. noise: on every frame, Gaussian (state, units) or a step
+    in a random direction (gaze). reset: the initial state; a monitor that looks blank; a room without its texture.
+    hide: one thing on the monitor is not seen. mirror: left and right of the room's wall are exchanged.
     """
 
     what: What
-    """gaze; state (the controller's memory); picture (what the monitor seems to show; the task goes on as it is)."""
+    """gaze; state (the controller's memory); units (of a controller without one); picture or room (how they look)."""
     how: How
-    """clamp, displace, swap, reset, lesion or noise."""
+    """clamp, displace, swap, reset, lesion, noise, hide or mirror."""
     event: str = "set"
     """An event of the task, or fixation."""
     after: int = 0
@@ -62,7 +60,9 @@ class Intervention:
     size: float = 0.0
     """Of noise, on every frame: s.d. relative to each unit's own, or the probability of a step of the gaze."""
     units: tuple[int, ...] | None = None
-    """Numbers of the units that are changed; None: all of them. For the state only."""
+    """Numbers of the units that are changed; None: all of them. For state and units only."""
+    widget: str = ""
+    """What is hidden on the monitor, by its name: fixation, go, ..."""
 
     def __post_init__(self) -> None:
         if self.what not in WAYS:
@@ -91,10 +91,13 @@ class Intervention:
             raise ValueError(f"size is {self.size} with {self.how}; {right}")
         if self.what == "gaze" and self.size > 1:
             raise ValueError(f"size is {self.size}; of noise on the gaze it is a probability, at most 1")
-        if self.units is not None and self.what != "state":
+        if self.units is not None and self.what not in ("state", "units"):
             raise ValueError(f"units are given for the {self.what}; only the state has units")
         if self.units is not None and (len(set(self.units)) < len(self.units) or min(self.units, default=0) < 0):
             raise ValueError(f"units is {self.units}; number each unit once, from 0")
+        if bool(self.widget) != (self.how == "hide"):
+            right = "only hide has a widget" if self.widget else "name what is to be hidden"
+            raise ValueError(f"widget is {self.widget!r} with {self.how}; {right}")
 
     @property
     def dose(self) -> float:
@@ -107,8 +110,18 @@ class Intervention:
             return float("nan") if self.units is None else float(len(self.units))
         return 1.0
 
-    def check(self, laboratory: Laboratory, units: int) -> None:
-        """Raise if it cannot be done in this laboratory, to a subject with so many units of state."""
+    @property
+    def look(self) -> Look | None:
+        """How room and monitor look meanwhile, if it is about that."""
+        if self.how == "hide":
+            return Look(without=(self.widget,))
+        return Look(wall={"reset": "plain", "mirror": "mirrored"}[self.how]) if self.what == "room" else None
+
+    def check(self, laboratory: Laboratory, *, state: int, units: int) -> None:
+        """Raise if it cannot be done in this laboratory, to a subject with these numbers of units.
+
+        state: of its memory; units: of a controller without one.
+        """
         events = (FIXATION, *laboratory.task.events)
         if self.event not in events:
             raise ValueError(f"the task {laboratory.task.name} has no event {self.event!r}; choose {', '.join(events)}")
@@ -118,7 +131,14 @@ class Intervention:
                 f"a displacement by {self.right} steps right and {self.up} up leaves the lattice from everywhere; "
                 f"it has {side} x {side} gazes, so give at most {side - 1}"
             )
-        if self.what == "state" and not units:
-            raise ValueError("this subject has no state to change: its controller has no memory; change the gaze")
-        if self.units and max(self.units) >= units:
-            raise ValueError(f"unit {max(self.units)} is to be changed; this subject has units 0 to {units - 1}")
+        if self.what == "state" and not state:
+            raise ValueError("this subject has no state to change: its controller has no memory; change gaze or units")
+        if self.what == "units" and not units:
+            raise ValueError("this subject has no units but those of its state; change the state")
+        if self.units and max(self.units) >= (state or units):
+            raise ValueError(f"unit {max(self.units)} is to be changed; this subject has 0 to {(state or units) - 1}")
+        shown = sorted({widget.name for picture in laboratory.task.pictures() for widget in picture})
+        if self.widget and self.widget not in shown:
+            raise ValueError(
+                f"{laboratory.task.name} never shows {self.widget!r} on its monitor; choose {', '.join(shown)}"
+            )

@@ -47,6 +47,9 @@ class Subject(ABC, Generic[AnyDecision]):
     def begin(self, first: Tensor) -> None:
         """What is seen next is the first of an episode in these lanes: bool [lanes]. Called after every frame."""
 
+    def look_anew(self) -> None:
+        """There are more observations in the laboratory than before."""
+
 
 @dataclass(frozen=True)
 class Moment(Generic[AnyDecision]):

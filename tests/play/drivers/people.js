@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { Lattice } from "../../../src/gnomon/play/web/laboratory.js";
 import { readLink, writeLink } from "../../../src/gnomon/play/web/links.js";
 import { dataset, zip } from "../../../src/gnomon/play/web/save.js";
-import { followsDonor, summary, within } from "../../../src/gnomon/play/web/stats.js";
+import { followsDonor, gist, summary, within } from "../../../src/gnomon/play/web/stats.js";
 
 const { rows, optics, samples, productions, swaps, links } = JSON.parse(readFileSync(0, "utf8"));
 const frames = [{ frame: 0, time_ms: 16.7, x: 0.5, y: 0.5, picture: 1 }];
@@ -16,5 +16,6 @@ process.stdout.write(JSON.stringify({
   within: within(rows),
   summary: summary(samples, productions),
   follows: followsDonor(swaps),
+  gist: gist(0.11, 60, [["a", 0.2], ["b", 0.1], ["c", 0.05]]),
   links: links.map((link) => writeLink(readLink(link))),
 }));

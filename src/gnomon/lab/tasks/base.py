@@ -175,9 +175,10 @@ class Task(ABC):
 
     @property
     def box_driven(self) -> bool:
-        """Whether a trial stays as it is on frames without a timer, a click, or a gaze in a box other than the cross's.
+        """Whether a trial stays as it is on frames without a timer or a gaze in a box other than the cross's.
 
-        Such frames are then not asked about one by one where there is a faster way; the default is always right.
+        A click elsewhere then does nothing. Such frames are not asked about one by one where there is a faster way; the
+        default is always right.
         """
         return False
 

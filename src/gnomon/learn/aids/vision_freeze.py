@@ -27,4 +27,5 @@ class VisionFreeze(Aid):
     def before_unroll(self, progress: Progress) -> None:
         self.learner.vision_learns = progress.frames < self.settings.frames
         if not self.learner.vision_learns:
+            self.learner.come_to_rest()  # of the last batches, which vision has not learned from yet
             self.learner.cache.look_ahead()

@@ -5,7 +5,7 @@ import { readLink, writeLink } from "./links.js";
 import { loadAgent } from "./memory.js";
 import { Play } from "./play.js";
 import { drawResults } from "./results.js";
-import { FREE } from "./session.js";
+import { FREE } from "./experiment.js";
 import { Watch } from "./watch.js";
 
 const $ = (id) => document.getElementById(id);
@@ -106,8 +106,8 @@ async function follow(link) {
 
 // Put what is shown into the address, so that it can be pointed at.
 function update() {
-  if (!watch.session) return;
-  const { plan, interval, agent } = watch.session;
+  if (!watch.experiment) return;
+  const { plan, interval, agent } = watch.experiment;
   const changed = (value, usual) => (value === usual ? null : value);
   const parts = {
     ...asked,

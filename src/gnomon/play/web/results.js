@@ -2,7 +2,7 @@
 
 import { colours } from "./canvas.js";
 import { drawAnswers, drawChoices } from "./charts.js";
-import { answered, means, NEAR, summary, within } from "./stats.js";
+import { answered, gist, means, NEAR, summary, within } from "./stats.js";
 
 const MANY_DROPPED = 0.01; // share of frames that may be missed before the page says so
 
@@ -68,20 +68,13 @@ export function drawResults({ task, rows: trials, specs, dropped, count }) {
     return row;
   }));
   $("gist").textContent = gist(
-    summary(samples, productions).weber, others.map((spec) => [spec.name, summary(...spec.trials).weber]));
+    summary(samples, productions).weber,
+    samples.length,
+    others.map((spec) => [spec.name, summary(...spec.trials).weber]),
+  );
   $("comparison").hidden = false;
   $("near").textContent = `within ${NEAR} frames`;
   return undefined;
-}
-
-// Where a person's steadiness lies among the agents', in one sentence.
-function gist(weber, agents) {
-  if (weber === null) return "";
-  const names = (group) => group.map(([name]) => name).join(" and ");
-  const worse = names(agents.filter(([, other]) => other > weber));
-  const better = names(agents.filter(([, other]) => other <= weber));
-  const parts = [worse && `steadier than ${worse}`, better && `less steady than ${better}`].filter(Boolean);
-  return parts.length ? `You are ${parts.join(", ")}.` : "";
 }
 
 function drawRight(task, trials) {

@@ -6,8 +6,8 @@ import { answered, followsDonor, means, NEAR, within } from "./stats.js";
 
 const $ = (id) => document.getElementById(id);
 
-export function drawScore(session) {
-  const { trials, task, agent } = session;
+export function drawScore(experiment) {
+  const { trials, task, agent } = experiment;
   const c = colours();
   if (!task.levels) return drawRight(task, trials);
   const point = (trial) => [trial.sample_interval, trial.production_interval];
@@ -15,7 +15,7 @@ export function drawScore(session) {
   const touched = all.filter((trial) => trial.touched).slice(-200);
   const swapped = touched.filter((trial) => trial.donor !== null);
   const [samples, productions] = agent.spec.trials;
-  const limit = Math.max(120, 1.2 * Math.max(...task.settings.intervals, session.interval ?? 0));
+  const limit = Math.max(120, 1.2 * Math.max(...task.settings.intervals, experiment.interval ?? 0));
   $("donor-answers").hidden = !swapped.length;
   drawAnswers($("answers"), {
     limit,

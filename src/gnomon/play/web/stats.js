@@ -54,3 +54,20 @@ export function median(values) {
   const middle = sorted.length >> 1;
   return sorted.length % 2 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
+
+// Where a person's steadiness lies among the agents', in one sentence. Within two standard errors of the person's
+// Weber fraction the two are alike.
+export function gist(weber, count, agents) {
+  if (weber === null) return "";
+  const margin = (2 * weber) / Math.sqrt(2 * count);
+  const named = (words, keep) => {
+    const names = agents.filter(([, other]) => keep(other)).map(([name]) => name);
+    return names.length ? `${words} ${names.join(" and ")}` : "";
+  };
+  const parts = [
+    named("steadier than", (other) => other > weber + margin),
+    named("about as steady as", (other) => Math.abs(other - weber) <= margin),
+    named("less steady than", (other) => other < weber - margin),
+  ].filter(Boolean);
+  return parts.length ? `You are ${parts.join(", ")}.` : "";
+}

@@ -5,7 +5,7 @@ import { drawMoves, drawTimeline } from "./charts.js";
 import { drawMonitor, drawRetina, pointOf } from "./monitor.js";
 import { Random } from "./random.js";
 import { drawScore } from "./score.js";
-import { FREE, Session } from "./session.js";
+import { FREE, Experiment } from "./experiment.js";
 import { FRAMES_PER_SECOND } from "./trials.js";
 
 const PATH_FRAMES = 120; // of the gaze's path that is drawn
@@ -31,11 +31,11 @@ export class Watch {
 
   begin(agent, { seed = 0, interval = null, plan = FREE } = {}) {
     this.agent = agent;
-    this.session = new Session(agent, new Random(seed), interval);
-    this.session.intervene(plan);
-    this.session.touched = false;
+    this.experiment = new Experiment(agent, new Random(seed), interval);
+    this.experiment.intervene(plan);
+    this.experiment.touched = false;
     this.cursor = null;
-    this.session.frame();
+    this.experiment.frame();
     this.lastChart = 0;
     this.best = { low: 0, high: 0.1 };
     for (const part of document.querySelectorAll(".needs-memory")) part.hidden = !agent.recurrent;
@@ -52,22 +52,22 @@ export class Watch {
     $("last-trial").onclick = () => this.lastTrial();
     $("speed").oninput = () => this.setSpeed($("speed").value);
     $("scrub").oninput = () => this.scrub(Number($("scrub").value));
-    $("reset-now").onclick = () => this.session.resetMemory();
+    $("reset-now").onclick = () => this.experiment.resetMemory();
     $("clear").onclick = () => {
-      this.session.trials.length = 0;
+      this.experiment.trials.length = 0;
       this.draw(true);
     };
     for (const name of ["gaze", "memory", "swap"]) {
       for (const input of document.querySelectorAll(`input[name=${name}]`)) {
         input.onchange = () => {
-          this.session.intervene({ [name]: input.value });
+          this.experiment.intervene({ [name]: input.value });
           this.changed();
         };
       }
     }
     const monitor = $("monitor");
     const follow = (event) => {
-      this.session.hand = this.agent.lattice.nearest(...pointOf(monitor, event));
+      this.experiment.hand = this.agent.lattice.nearest(...pointOf(monitor, event));
       if (!this.playing) this.draw();
     };
     monitor.onpointerdown = (event) => {
@@ -78,11 +78,11 @@ export class Watch {
     };
     monitor.onpointerup = monitor.onpointercancel = () => {
       monitor.onpointermove = null;
-      if (this.session.plan.gaze === "always" && this.session.hand !== null) this.session.held = this.session.hand;
-      this.session.hand = null;
+      if (this.experiment.plan.gaze === "always" && this.experiment.hand !== null) this.experiment.held = this.experiment.hand;
+      this.experiment.hand = null;
     };
     monitor.onkeydown = (event) => this.nudge(event);
-    monitor.onkeyup = () => (this.session.hand = null);
+    monitor.onkeyup = () => (this.experiment.hand = null);
   }
 
   nudge(event) { // the arrow keys turn the eye too
@@ -90,7 +90,7 @@ export class Watch {
     if (!action) return;
     event.preventDefault();
     event.stopPropagation();
-    this.session.hand = this.agent.lattice.move(this.session.hand ?? this.session.laboratory.gaze, action);
+    this.experiment.hand = this.agent.lattice.move(this.experiment.hand ?? this.experiment.laboratory.gaze, action);
     this.draw();
   }
 
@@ -115,15 +115,15 @@ export class Watch {
 
   step(by) {
     if (this.playing) this.run(false);
-    const { history } = this.session;
-    if (by > 0 && this.cursor === null) this.session.frame();
+    const { history } = this.experiment;
+    if (by > 0 && this.cursor === null) this.experiment.frame();
     else this.scrub(Math.max(history.first, (this.cursor ?? history.count - 1) + by));
     this.draw(true);
   }
 
   // Look again from the beginning of the trial before the frame that is shown.
   lastTrial() {
-    const { history, marks } = this.session;
+    const { history, marks } = this.experiment;
     const shown = history.at(this.cursor ?? history.count - 1);
     for (let trial = shown.trial; trial >= 0; trial--) {
       const mark = marks.get(trial);
@@ -135,21 +135,21 @@ export class Watch {
 
   scrub(number) {
     if (this.playing) this.run(false);
-    this.cursor = number >= this.session.history.count - 1 ? null : number;
+    this.cursor = number >= this.experiment.history.count - 1 ? null : number;
     this.draw(true);
   }
 
   // Called once for each frame of the display.
   tick(now) {
-    if (!this.session || !this.playing) return;
+    if (!this.experiment || !this.playing) return;
     const passed = Math.min(100, now - (this.last ?? now));
     this.last = now;
     if (this.speed === Infinity) {
       const stop = performance.now() + SLICE;
-      while (performance.now() < stop) for (let i = 0; i < 64; i++, this.rate.frames++) this.session.frame();
+      while (performance.now() < stop) for (let i = 0; i < 64; i++, this.rate.frames++) this.experiment.frame();
     } else {
       this.debt = Math.min(this.debt + (passed / 1000) * FRAMES_PER_SECOND * this.speed, CATCH_UP * Math.max(1, this.speed));
-      for (; this.debt >= 0.999; this.debt -= 1, this.rate.frames++) this.session.frame();
+      for (; this.debt >= 0.999; this.debt -= 1, this.rate.frames++) this.experiment.frame();
     }
     if (now - this.rate.since > 1000) {
       this.rate = { frames: 0, since: now, value: (this.rate.frames * 1000) / (now - this.rate.since) };
@@ -160,25 +160,25 @@ export class Watch {
 
   // Which part of its trial a frame belongs to, as a key of monitor.js's PATH, and the trial's marks.
   phase({ frame, trial }) {
-    const mark = this.session.marks.get(trial);
+    const mark = this.experiment.marks.get(trial);
     if (!mark || frame < mark.start || (mark.end !== null && frame > mark.end)) return ["before", null];
     if (mark.to !== null && frame >= mark.to) return ["to", mark];
     return [mark.from !== null && frame >= mark.from ? "from" : "before", mark];
   }
 
   draw(charts = false, now = performance.now()) {
-    if (!this.session || $("watch").hidden) return;
-    const { session, agent } = this;
-    const { history } = session;
+    if (!this.experiment || $("watch").hidden) return;
+    const { experiment, agent } = this;
+    const { history } = experiment;
     const shown = history.at(this.cursor ?? history.count - 1);
     const path = [];
     for (let n = Math.max(history.first, shown.number - PATH_FRAMES); n <= shown.number; n++) {
       const frame = history.at(n);
       if (frame.trial === shown.trial) path.push([frame.gaze, this.phase(frame)[0]]);
     }
-    const gaze = this.cursor === null ? session.hand ?? shown.gaze : shown.gaze;
-    const held = session.hand !== null || session.held !== null;
-    drawMonitor($("monitor"), { task: session.task, lattice: agent.lattice, picture: shown.picture, gaze, path, held });
+    const gaze = this.cursor === null ? experiment.hand ?? shown.gaze : shown.gaze;
+    const held = experiment.hand !== null || experiment.held !== null;
+    drawMonitor($("monitor"), { task: experiment.task, lattice: agent.lattice, picture: shown.picture, gaze, path, held });
     drawRetina($("retina"), agent.retina, shown.picture, gaze);
     drawMoves($("moves"), shown.probabilities);
     this.drawTrial(shown);
@@ -188,13 +188,13 @@ export class Watch {
     $("scrub").value = shown.number;
     if (!charts) return;
     this.lastChart = now;
-    drawScore(this.session);
+    drawScore(this.experiment);
   }
 
   drawTrial(shown) {
-    const { history, marks, task } = this.session;
+    const { history, marks, task } = this.experiment;
     const c = colours();
-    const longest = Math.max(...(task.settings.intervals ?? task.settings.durations), this.session.interval ?? 0);
+    const longest = Math.max(...(task.settings.intervals ?? task.settings.durations), this.experiment.interval ?? 0);
     const span = Math.max(60, (task.settings.foreperiods?.[0] ?? 0) + 2 * longest + 40);
     const projection = (points, colour, thick) => ({ points, colour, thick, low: -2.6, high: 2.6 });
     const [faint, present, value] = [new Map(), [], []];
@@ -235,7 +235,7 @@ export class Watch {
   // What is going on, in words and as lights.
   tell(shown) {
     const [phase, mark] = this.phase(shown);
-    const last = this.session.marks.get(shown.trial);
+    const last = this.experiment.marks.get(shown.trial);
     const fresh = last?.answer !== undefined && shown.frame >= last.end && shown.frame < last.end + GO_LIGHT;
     const light = fresh ? "go" : mark ? { before: "cross", from: "ready", to: "set" }[phase] : "pause";
     document.body.dataset.phase = light;
@@ -254,7 +254,7 @@ export class Watch {
     }
     $("expects").textContent = shown.value.toFixed(2);
     $("rate").textContent = this.rate.value === null || !this.playing ? "" : `${Math.round(this.rate.value).toLocaleString("en")} frames a second`;
-    const back = (this.session.history.count - 1 - shown.number) / FRAMES_PER_SECOND;
+    const back = (this.experiment.history.count - 1 - shown.number) / FRAMES_PER_SECOND;
     $("where").textContent = this.cursor === null ? "now" : `${back.toFixed(1)} s ago`;
     $("scrub").ariaValueText = $("where").textContent;
   }

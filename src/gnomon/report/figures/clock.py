@@ -80,7 +80,7 @@ def draw_pauses(axes: Axes, found: Sequence[ClockFindings]) -> None:
     key(axes, found)
 
 
-LINES = {"gaze": "-", "state": ":"}
+LINES = {"gaze": "-", "state": ":", "units": ":"}
 
 
 def from_zero(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
@@ -92,7 +92,7 @@ def from_zero(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
 def draw_displacement(axes: Axes, found: Sequence[ClockFindings]) -> None:
     """How the answer shifts when the gaze is displaced at Set.
 
-    How to read it: to the right (solid) or upwards (dotted), by so many degrees. A level line: where the gaze is does
+    How to read it: to the right (solid) or upwards (dotted), in degrees. A level line: where the gaze is does
     not matter for when the answer comes.
     """
     for each, colour in coloured(found):
@@ -111,8 +111,8 @@ def draw_noise(axes: Axes, found: Sequence[ClockFindings]) -> None:
     """The spread of productions under noise on the gaze or on the memory.
 
     How to read it: s.d. of the production interval about its line on the sample interval. Noise on the gaze (solid) is
-    the probability of a jolt by one step on every frame; noise on the memory (dotted) is its s.d. relative to each
-    unit's own.
+    the probability of a jolt by one step on every frame; noise on the memory, or on the units of an agent without one
+    (dotted), is its s.d. relative to each unit's own.
     """
     draw_doses(axes, found, lambda each: each.clock.noise, "sd")
     axes.set_xlabel("noise on each frame")
@@ -155,7 +155,8 @@ def draw_scaling(axes: Axes, found: Sequence[ClockFindings]) -> None:
 
     How to read it: speed of the population in the same frames after Set, relative to its mean. A level line: every
     interval is counted down at one speed. The dashed curve: temporal scaling, the same course run more slowly.
-    The paper: activity falls from a higher point when the interval is longer.
+    The paper: activity falls from a higher point when the interval is longer, and is back when the interval has passed,
+    which implies one speed.
     """
     intervals = np.array([40, 100])
     for each, colour in coloured(found):

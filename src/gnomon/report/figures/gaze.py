@@ -149,7 +149,7 @@ def draw_monitor(axes: Axes, result: GazePaths) -> None:
 def look_at(axes: Axes, result: GazePaths, paths: Sequence[NDArray[np.float64]]) -> None:
     """Show the square part of the room that holds the paths [frame, 2] and everything on the monitor."""
     boxes = [widget.box for widget in result.monitor]
-    corners = [[(box.left, box.top), (box.right, box.bottom)] for box in boxes]
+    corners = [np.array([(box.left, box.top), (box.right, box.bottom)]) for box in boxes]
     points = np.concatenate([*paths, *corners])
     low, high = points.min(0) - MARGIN, points.max(0) + MARGIN
     (x, y), side = (low + high) / 2, float((high - low).max())

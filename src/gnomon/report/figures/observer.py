@@ -7,8 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 from numpy.typing import NDArray
 
-from gnomon.analysis.observer_fit import ObserverFit, Profile
-from gnomon.analysis.observer_rivals import Family, Rivals
+from gnomon.analysis.goodness_of_fit import Family
+from gnomon.analysis.observer_fit import ObserverFit
+from gnomon.analysis.observer_rivals import Rivals
+from gnomon.analysis.observer_uncertainty import Profile
 from gnomon.analysis.performance import Production
 from gnomon.report.figures.performance import PRODUCTION_LABEL, ROOM, SAMPLE_LABEL, draw_identity
 from gnomon.report.figures.style import ACCENT, FAINT, INK, interval_colours, legend_above
@@ -140,7 +142,8 @@ def draw_rivals(axes: Axes, result: Rivals) -> None:
     for row, (model, delta) in enumerate(zip(result.models, deltas, strict=True)):
         axes.barh(row, delta, 0.55, color=RIVAL_LOOKS[model.family][1], zorder=2)
         cross = " ×" if model.rejected else ""
-        said = f"{delta:,.0f}, {100 * model.misplaced.mean():.0f} % misplaced{cross}"
+        misplaced = f", {100 * model.mean_misplaced:.0f} % misplaced" if np.isfinite(model.mean_misplaced) else ""
+        said = f"{delta:,.0f}{misplaced}{cross}"
         axes.annotate(said, (delta, row), (5, 0), textcoords="offset points", va="center", color=INK, fontsize=9)
     axes.set_xscale("symlog", linthresh=LINEAR)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda delta, _: f"{delta:,g}"))

@@ -26,8 +26,8 @@ def draw_learning_curves(axes: Axes, curves: Mapping[str, LearningCurve]) -> Non
     """Reward rate over training, one colour per agent.
 
     How to read it: the line is the mean over seeds, the band one s.d. on either side; with two or more seeds each has
-    a thin line of its own. A single seed has no band. The paper: shows mean
-    and s.d. over 15 seeds of both agents; the feedforward agent learns more slowly.
+    a thin line of its own. A single seed has no band. The paper: shows mean and s.d. over 15 seeds of the LSTM and the
+    feedforward agent, which learns more slowly, and no curves of its variants.
     """
     kinds = sorted({curve.x for curve in curves.values()})
     if len(kinds) != 1:

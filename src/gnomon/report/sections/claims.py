@@ -36,5 +36,7 @@ def section(study: Study, gallery: Gallery) -> Section:
 def tally(study: Study) -> str:
     """One sentence: how many statements got which verdict."""
     verdicts = Counter(statement.judge(study).verdict for statement in STATEMENTS)
+    if set(verdicts) == {"not decided"}:
+        return f"None of the {count(len(STATEMENTS), 'statement')} of the paper is decided by these agents alone."
     parts = listed([f"{verdicts[verdict]} {verdict}" for verdict in VERDICTS if verdicts[verdict]])
     return f"Of {count(len(STATEMENTS), 'statement')} of the paper tested here: {parts}."

@@ -94,8 +94,8 @@ def with_interval(estimate: Estimate | None, digits: int = 2) -> str:
 
 
 def tables(found: Sequence[ClockFindings]) -> tuple[Table, ...]:
-    """Donor shares; pauses, displacement and speed; noise and lesions."""
-    return swap_table(found), pause_table(found), dose_table(found)
+    """Donor shares; pauses, displacement and speed; noise and lesions; looks."""
+    return swap_table(found), pause_table(found), dose_table(found), look_table(found)
 
 
 def swap_table(found: Sequence[ClockFindings]) -> Table:
@@ -151,15 +151,37 @@ def dose_table(found: Sequence[ClockFindings]) -> Table:
                 for curve, digits in ((doses.slope, 2), (doses.sd, 1), (doses.answered, 2))
             )
             levels = ", ".join(f"{level:g}" for level in doses.slope.dose)
-            rows.append((each.name, doses.arm, levels, slope, sd, answered, with_interval(doses.half)))
+            arm = doses.arm.replace("state", "memory")
+            rows.append((each.name, arm, levels, slope, sd, answered, with_interval(doses.half)))
     header = (
         "agent", "intervention", "doses", "slope", "s.d., frames", "answered after Set", "slope halved at (95 %)"
     )  # fmt: skip
     note = (
         "Doses: probability of a jolt by one step on each frame (gaze), s.d. of each frame's noise relative to each "
-        "unit's own (memory), units held at their mean. A dash: never so far, or nothing answered."
+        "unit's own (memory, or units where there is none), units held at their mean. A dash: never so far, or nothing "
+        "answered."
     )
     return Table("Noise and lesions", header, tuple(rows), note)
+
+
+def look_table(found: Sequence[ClockFindings]) -> Table:
+    rows = []
+    for each in found:
+        for look in each.clock.looks:
+            slope, sd, answered = (
+                f"{number(curve.value[-1], digits)} ({within(curve.interval[-1], digits)})"
+                for curve, digits in ((look.slope, 2), (look.sd, 1), (look.answered, 2))
+            )
+            rows.append((each.name, look.arm, with_interval(each.clock.slope), slope, sd, answered))
+    header = (
+        "agent", "from Set on", "slope, untouched (95 %)", "slope (95 %)", "s.d., frames (95 %)",
+        "answered after Set (95 %)",
+    )  # fmt: skip
+    note = (
+        "The agent sees the screen without Go, a blank screen, a wall of one colour, or a wall with left and right "
+        "exchanged. The task goes on as it is. Slope: frames of production per frame of the sample interval."
+    )
+    return Table("Another look of the screen or the room", header, tuple(rows), note)
 
 
 def write_figures(found: Sequence[ClockFindings], folder: Path) -> list[Path]:

@@ -1,9 +1,10 @@
 """Where the gaze goes while time passes."""
 
-from collections.abc import Callable
+from functools import wraps
 
 from matplotlib.axes import Axes
 
+from gnomon.analysis.gaze import GazePaths
 from gnomon.analysis.gaze_strategy import RADII, GazeStrategy
 from gnomon.report.captions import caption_of
 from gnomon.report.figures.gaze import (
@@ -15,10 +16,9 @@ from gnomon.report.figures.gaze import (
     draw_single_paths,
 )
 from gnomon.report.figures.performance import words
-from gnomon.report.figures.units import draw_interval_key
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Image, Section, Table
-from gnomon.report.panels import SQUARE, WITH_KEY, family_panels, missing, rows_of
+from gnomon.report.panels import SQUARE, WITH_KEY, family_figure, missing, rows_of, with_key
 from gnomon.report.wording import (
     estimated,
     number,
@@ -33,27 +33,8 @@ from gnomon.study.findings import Findings
 
 
 def section(study: Study, gallery: Gallery) -> Section:
-    def movement(axes: Axes, found: Findings) -> None:
-        assert found.gaze is not None
-        draw_movement(axes, found.gaze, "travelled")
-
-    def longest_alone(axes: Axes, found: Findings) -> None:
-        assert found.gaze is not None
-        draw_single_paths(axes, found.gaze, found.gaze.intervals[-1].sample_interval)
-
-    def with_strategy(draw: Callable[[Axes, GazeStrategy], None]) -> Callable[[Axes, Findings], None]:
-        def on(axes: Axes, found: Findings) -> None:
-            assert found.strategy is not None
-            draw(axes, found.strategy)
-            draw_interval_key(axes, found.strategy.shift.sample_interval.tolist())
-
-        return on
-
-    def has(found: Findings) -> bool:
-        return found.gaze is not None
-
-    def has_strategy(found: Findings) -> bool:
-        return found.strategy is not None
+    def shifted(result: GazeStrategy) -> list[int]:
+        return result.shift.sample_interval.tolist()
 
     seen = [found for _, found in rows_of(study) if found.gaze is not None]
     figures = (
@@ -61,26 +42,21 @@ def section(study: Study, gallery: Gallery) -> Section:
             tuple(mean_path(study, gallery, found) for found in seen),
             "Mean gaze on the monitor, every seed", caption_of(draw_mean_paths),
         ),
-        Figure(
-            family_panels(study, gallery, "single-paths", has, longest_alone, "Single trials' gaze paths", SQUARE),
-            "Single trials of the longest interval", caption_of(draw_single_paths),
+        family_figure(
+            study, gallery, "single-paths", lambda found: found.gaze, longest_alone,
+            "Single trials of the longest interval", "Single trials' gaze paths", SQUARE,
         ),
-        Figure(
-            family_panels(
-                study, gallery, "shift", has_strategy, with_strategy(draw_shift), "Distance to Go after Set", WITH_KEY
-            ),
-            "From Set to Go", caption_of(draw_shift),
+        family_figure(
+            study, gallery, "shift", lambda found: found.strategy, with_key(draw_shift, shifted),
+            "From Set to Go", "Distance to Go after Set", WITH_KEY,
         ),
-        Figure(
-            family_panels(
-                study, gallery, "branch", has_strategy, with_strategy(draw_branch), "Distance from the common path",
-                WITH_KEY,
-            ),
-            "Leaving the common path at Set", caption_of(draw_branch),
+        family_figure(
+            study, gallery, "branch", lambda found: found.strategy, with_key(draw_branch, shifted),
+            "Leaving the common path at Set", "Distance from the common path", WITH_KEY,
         ),
-        Figure(
-            family_panels(study, gallery, "movement", has, movement, "Distance travelled per frame"),
-            "How far the gaze travels per frame waited", caption_of(draw_movement),
+        family_figure(
+            study, gallery, "movement", lambda found: found.gaze, travelled,
+            "How far the gaze travels per frame waited", "Distance travelled per frame",
         ),
     )  # fmt: skip
     text = []
@@ -97,16 +73,25 @@ def section(study: Study, gallery: Gallery) -> Section:
     return Section("Gaze", (*text, *missing(study, "gaze")), figures if seen else (), tables)
 
 
+@wraps(draw_movement)
+def travelled(axes: Axes, result: GazePaths) -> None:
+    draw_movement(axes, result, "travelled")
+
+
+@wraps(draw_single_paths)
+def longest_alone(axes: Axes, result: GazePaths) -> None:
+    draw_single_paths(axes, result, result.intervals[-1].sample_interval)
+
+
 def mean_path(study: Study, gallery: Gallery, found: Findings) -> Image:
     result = found.gaze
     assert result is not None
 
-    def on(axes: Axes) -> None:
-        draw_mean_paths(axes, result)
-        draw_interval_key(axes, [each.sample_interval for each in result.intervals])
-
-    alternative = f"Mean gaze path on the monitor, {found.name}"
-    return gallery.panel(f"gaze-{found.name}", study.prints([found]), on, alternative, found.name, WITH_KEY)
+    draw = with_key(draw_mean_paths, lambda paths: [each.sample_interval for each in paths.intervals])
+    prints, alternative = study.prints([found]), f"Mean gaze path on the monitor, {found.name}"
+    return gallery.panel(
+        f"gaze-{found.name}", prints, lambda axes: draw(axes, result), alternative, found.name, WITH_KEY
+    )
 
 
 def movement_table(seen: list[Findings]) -> Table:

@@ -1,15 +1,13 @@
 """Intervals never trained: between the trained ones, below them, above them; never pooled."""
 
 import numpy as np
-from matplotlib.axes import Axes
 
 from gnomon.analysis.generalisation import Generalisation
-from gnomon.report.captions import caption_of
 from gnomon.report.figures.generalisation import draw_generalisation
 from gnomon.report.figures.performance import words
 from gnomon.report.gallery import Gallery
-from gnomon.report.page import Figure, Section, Table
-from gnomon.report.panels import family_panels, missing, rows_of
+from gnomon.report.page import Section, Table
+from gnomon.report.panels import family_figure, missing, rows_of
 from gnomon.report.wording import NOTHING, estimated, number, over_seeds, sentence
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
@@ -18,22 +16,10 @@ REGIONS = {"trained": "at trained intervals", "interpolated": "between them", "b
 
 
 def section(study: Study, gallery: Gallery) -> Section:
-    def draw(axes: Axes, found: Findings) -> None:
-        assert found.generalisation is not None
-        draw_generalisation(axes, found.generalisation)
-
-    figure = Figure(
-        family_panels(
-            study,
-            gallery,
-            "generalisation",
-            lambda f: f.generalisation is not None,
-            draw,
-            "Trained and untrained intervals",
-        ),
-        "Intervals never trained",
-        caption_of(draw_generalisation),
-    )
+    figure = family_figure(
+        study, gallery, "generalisation", lambda found: found.generalisation, draw_generalisation,
+        "Intervals never trained", "Trained and untrained intervals",
+    )  # fmt: skip
     text = []
     for family in study.compared:
         results = [each.generalisation for each in study.of(family) if each.generalisation is not None]

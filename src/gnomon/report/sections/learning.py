@@ -16,6 +16,7 @@ def section(study: Study, gallery: Gallery) -> Section:
         learning_words(study, family) if family in shown else
         f"{sentence(words(family.name))}: no metrics of its training are at hand."
         for family in study.compared
+        if family.trained
     ]  # fmt: skip
     figures = []
     if shown:

@@ -1,12 +1,14 @@
 """The Bayesian observer, its rivals, and how well it fits."""
 
 import math
+from functools import wraps
 
 import numpy as np
 from matplotlib.axes import Axes
 
 from gnomon.analysis.observer_fit import ObserverFit, predict
-from gnomon.report.captions import caption_of
+from gnomon.analysis.observer_uncertainty import Profile
+from gnomon.analysis.performance import Production
 from gnomon.report.figures.observer import (
     Prediction,
     draw_observer_mean,
@@ -18,67 +20,34 @@ from gnomon.report.figures.observer import (
 )
 from gnomon.report.figures.performance import words
 from gnomon.report.gallery import Gallery
-from gnomon.report.page import Figure, Section, Table
-from gnomon.report.panels import family_panels, missing, rows_of
+from gnomon.report.page import Section, Table
+from gnomon.report.panels import family_figure, missing, rows_of
 from gnomon.report.wording import estimated, number, over_seeds, sentence, share
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
 
 
 def section(study: Study, gallery: Gallery) -> Section:
-    def predicted(fitted: ObserverFit) -> Prediction:
-        t_s = np.linspace(fitted.intervals[0], fitted.intervals[-1], 91)
-        return Prediction(t_s, *predict(fitted, t_s))
-
-    def on_mean(axes: Axes, found: Findings) -> None:
-        assert found.production is not None and found.observer is not None  # noqa: PT018
-        draw_observer_mean(axes, found.production, found.observer, predicted(found.observer))
-
-    def on_sd(axes: Axes, found: Findings) -> None:
-        assert found.production is not None and found.observer is not None  # noqa: PT018
-        draw_observer_sd(axes, found.production, found.observer, predicted(found.observer))
-
-    def on_profile(axes: Axes, found: Findings) -> None:
-        assert found.observer is not None and found.profile is not None  # noqa: PT018
-        draw_profile(axes, found.observer, found.profile)
-
-    def on_bias(axes: Axes, found: Findings) -> None:
-        assert found.rivals is not None
-        draw_rival_bias(axes, found.rivals)
-
-    def on_rivals(axes: Axes, found: Findings) -> None:
-        assert found.rivals is not None
-        draw_rivals(axes, found.rivals)
-
-    def has(found: Findings) -> bool:
-        return found.production is not None and found.observer is not None
-
-    def rivalled(found: Findings) -> bool:
-        return found.rivals is not None
-
-    def profiled(found: Findings) -> bool:
-        return has(found) and found.profile is not None
-
     figures = (
-        Figure(
-            family_panels(study, gallery, "observer-mean", has, on_mean, "Mean production and the fitted observer"),
-            "Mean production, agent and observer", caption_of(draw_observer_mean),
+        family_figure(
+            study, gallery, "observer-mean", fitted, on_mean,
+            "Mean production, agent and observer", "Mean production and the fitted observer",
         ),
-        Figure(
-            family_panels(study, gallery, "observer-sd", has, on_sd, "S.d. of production and the fitted observer"),
-            "Spread, agent and observer", caption_of(draw_observer_sd),
+        family_figure(
+            study, gallery, "observer-sd", fitted, on_sd,
+            "Spread, agent and observer", "S.d. of production and the fitted observer",
         ),
-        Figure(
-            family_panels(study, gallery, "profile", profiled, on_profile, "Likelihood of the two Weber fractions"),
-            "How well the two Weber fractions are known", caption_of(draw_profile),
+        family_figure(
+            study, gallery, "profile", profiled, on_profile,
+            "How well the two Weber fractions are known", "Likelihood of the two Weber fractions",
         ),
-        Figure(
-            family_panels(study, gallery, "rival-bias", rivalled, on_bias, "Bias of agent, observer and clock"),
-            "The bias, and two models of it", caption_of(draw_rival_bias),
+        family_figure(
+            study, gallery, "rival-bias", lambda found: found.rivals, draw_rival_bias,
+            "The bias, and two models of it", "Bias of agent, observer and clock",
         ),
-        Figure(
-            family_panels(study, gallery, "rivals", rivalled, on_rivals, "AIC of all models", (6.8, 4.2)),
-            "Which model explains the productions best", caption_of(draw_rivals),
+        family_figure(
+            study, gallery, "rivals", lambda found: found.rivals, draw_rivals,
+            "Which model explains the productions best", "AIC of all models", (6.8, 4.2),
         ),
     )  # fmt: skip
     text = []
@@ -98,6 +67,35 @@ def section(study: Study, gallery: Gallery) -> Section:
     )
     tables = (fit_table(study), rivals_table(study))
     return Section("The Bayesian observer", (*text, *missing(study, "observer")), figures, tables)
+
+
+def fitted(found: Findings) -> tuple[Production, ObserverFit] | None:
+    return None if found.production is None or found.observer is None else (found.production, found.observer)
+
+
+def profiled(found: Findings) -> tuple[ObserverFit, Profile] | None:
+    both = fitted(found)
+    return None if both is None or found.profile is None else (both[1], found.profile)
+
+
+def predicted(observer: ObserverFit) -> Prediction:
+    t_s = np.linspace(observer.intervals[0], observer.intervals[-1], 91)
+    return Prediction(t_s, *predict(observer, t_s))
+
+
+@wraps(draw_observer_mean)
+def on_mean(axes: Axes, result: tuple[Production, ObserverFit]) -> None:
+    draw_observer_mean(axes, *result, predicted(result[1]))
+
+
+@wraps(draw_observer_sd)
+def on_sd(axes: Axes, result: tuple[Production, ObserverFit]) -> None:
+    draw_observer_sd(axes, *result, predicted(result[1]))
+
+
+@wraps(draw_profile)
+def on_profile(axes: Axes, result: tuple[ObserverFit, Profile]) -> None:
+    draw_profile(axes, *result)
 
 
 def fit_table(study: Study) -> Table:
@@ -135,8 +133,8 @@ def rivals_table(study: Study) -> Table:
             (
                 found.name, bayesian.name, number(clock.aic - bayesian.aic, 0, "+"), number(ceiling, 0),
                 number(normals.aic - bayesian.aic, 0, "+"), *longest,
-                f"{share(float(bayesian.misplaced.mean()))}{' (rejected)' if bayesian.rejected else ''}",
-                f"{share(float(clock.misplaced.mean()))}{' (rejected)' if clock.rejected else ''}",
+                f"{share(bayesian.mean_misplaced)}{' (rejected)' if bayesian.rejected else ''}",
+                f"{share(clock.mean_misplaced)}{' (rejected)' if clock.rejected else ''}",
             )
         )  # fmt: skip
     header = (
@@ -146,6 +144,7 @@ def rivals_table(study: Study) -> Table:
     note = (
         "A negative difference speaks against the observer. “Misplaces”: share of productions that would have to "
         "change bins to agree with the model, mean over intervals; rejected by chi-square at p < 0.01, which counts "
-        "trials as independent. Bias in frames."
+        "trials as independent. Normals and the clock may lapse, and so may some of the observers, unlike in the table "
+        "above. Bias in frames."
     )
     return Table("The observer and its rivals", header, tuple(rows), note)

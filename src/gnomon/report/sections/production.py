@@ -1,12 +1,10 @@
 """Mean production per sample interval, and the first trials of episodes apart."""
 
-from matplotlib.axes import Axes
-
 from gnomon.report.captions import caption_of
 from gnomon.report.figures.performance import draw_bias_variance, draw_histograms, draw_production, words
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
-from gnomon.report.panels import family_panels, rows_of
+from gnomon.report.panels import family_figure, rows_of
 from gnomon.report.wording import (
     NOTHING,
     estimated,
@@ -18,34 +16,22 @@ from gnomon.report.wording import (
     shares_over_seeds,
 )
 from gnomon.study.files import Family, Study
-from gnomon.study.findings import Findings
 
 MOST_COLOURS = 12  # agents that can be told apart in one panel
 
 
 def section(study: Study, gallery: Gallery) -> Section:
-    def on_means(axes: Axes, found: Findings) -> None:
-        assert found.production is not None
-        draw_production(axes, found.production)
-
-    def on_histograms(axes: Axes, found: Findings) -> None:
-        assert found.production is not None
-        draw_histograms(axes, found.production)
-
-    def has(found: Findings) -> bool:
-        return found.production is not None
-
     middles = [(family.name, study.middle(family)) for family in study.families][:MOST_COLOURS]
     shown = {name: found.production for name, found in middles if found.production is not None}
     prints = study.prints([found for _, found in middles])
     figures = (
-        Figure(
-            family_panels(study, gallery, "production", has, on_means, "Mean production against sample interval"),
-            "Mean production", caption_of(draw_production),
+        family_figure(
+            study, gallery, "production", lambda found: found.production, draw_production,
+            "Mean production", "Mean production against sample interval",
         ),
-        Figure(
-            family_panels(study, gallery, "histograms", has, on_histograms, "Histograms of production"),
-            "The productions behind the means", caption_of(draw_histograms),
+        family_figure(
+            study, gallery, "histograms", lambda found: found.production, draw_histograms,
+            "The productions behind the means", "Histograms of production",
         ),
         Figure(
             (
@@ -124,7 +110,7 @@ def first_trials_table(study: Study) -> Table:
         "bias, frames (95 %)",
     )  # fmt: skip
     note = (
-        "An agent with a memory begins an episode without a past. Intervals resample lanes; none is given where lanes "
-        "are too few."
+        "An agent with a memory begins an episode without a past. Bias: the mean over sample intervals of the mean "
+        "error at each. Intervals resample lanes; none is given where lanes are too few."
     )
     return Table("The first trial of an episode and the later ones", header, tuple(rows), note)

@@ -1,36 +1,18 @@
 """How the spread of productions grows with the interval."""
 
-from collections.abc import Callable
-
-from matplotlib.axes import Axes
-
 from gnomon.analysis.scalar_variability import ScalarVariability
-from gnomon.report.captions import caption_of
 from gnomon.report.figures.performance import words
 from gnomon.report.figures.scalar_variability import draw_scalar_residual, draw_scalar_variability, draw_weber_fraction
 from gnomon.report.gallery import Gallery
-from gnomon.report.page import Figure, Section, Table
-from gnomon.report.panels import family_panels, missing, rows_of
+from gnomon.report.page import Section, Table
+from gnomon.report.panels import family_figure, missing, rows_of
 from gnomon.report.wording import NOTHING, estimated, number, over_seeds, sentence, share, shares_over_seeds
 from gnomon.study.files import Study
-from gnomon.study.findings import Findings
 
 
 def section(study: Study, gallery: Gallery) -> Section:
-    def drawing(draw: Callable[[Axes, ScalarVariability], None]) -> Callable[[Axes, Findings], None]:
-        def on(axes: Axes, found: Findings) -> None:
-            assert found.scalar_variability is not None
-            draw(axes, found.scalar_variability)
-
-        return on
-
     figures = tuple(
-        Figure(
-            family_panels(
-                study, gallery, kind, lambda f: f.scalar_variability is not None, drawing(draw), alternative
-            ),
-            title, caption_of(draw),
-        )
+        family_figure(study, gallery, kind, lambda found: found.scalar_variability, draw, title, alternative)
         for kind, draw, title, alternative in (
             ("spread", draw_scalar_variability, "Spread against interval", "S.d. of production with the power law"),
             ("residual", draw_scalar_residual, "What the power law leaves", "Residual of the power law"),
@@ -42,11 +24,12 @@ def section(study: Study, gallery: Gallery) -> Section:
         fits = [each.scalar_variability for each in study.of(family) if each.scalar_variability is not None]
         if fits:
             text.append(
-                f"{sentence(words(family.name))}: the s.d. is {over_seeds([f.sd[0] for f in fits], 1)} frames at the "
-                f"shortest interval and {over_seeds([f.sd[-1] for f in fits], 1)} at the longest. It is largest at "
-                f"{', '.join(str(f.widest) for f in fits)} frames. The power law has c = "
-                f"{over_seeds([f.c for f in fits])} and explains {shares_over_seeds([f.r_squared for f in fits])} of "
-                f"how the s.d. varies; c is identified in {sum(f.identified for f in fits)} of {len(fits)} seeds."
+                f"{sentence(words(family.name))}: the s.d. is {over_seeds([f.sd[0] for f in fits], 1)} frames at "
+                f"{fits[0].sample_interval[0]} frames and {over_seeds([f.sd[-1] for f in fits], 1)} at "
+                f"{fits[0].sample_interval[-1]}. It is largest at {', '.join(str(f.widest) for f in fits)} frames. The "
+                f"power law has c = {over_seeds([f.c for f in fits])} and explains "
+                f"{shares_over_seeds([f.r_squared for f in fits])} of how the s.d. varies; c is identified in "
+                f"{sum(f.identified for f in fits)} of {len(fits)} seeds."
             )
     text.append("The paper fits the power law to its feedforward agent only. Other agents' spread is beyond the paper.")
     shown = [

@@ -4,61 +4,47 @@ from collections.abc import Callable
 
 from matplotlib.axes import Axes
 
-from gnomon.analysis.units import decoder_baseline
+from gnomon.analysis.units import Population, decoder_baseline
 from gnomon.report.captions import caption_of
 from gnomon.report.figures.performance import words
-from gnomon.report.figures.units import draw_component, draw_decoder, draw_interval_key, draw_trajectories
+from gnomon.report.figures.units import draw_component, draw_decoder, draw_trajectories
 from gnomon.report.gallery import Gallery
-from gnomon.report.page import Figure, Section, Table
-from gnomon.report.panels import WITH_KEY, family_panels, missing, rows_of
+from gnomon.report.page import Figure, Image, Section, Table
+from gnomon.report.panels import WITH_KEY, family_figure, family_panels, missing, rows_of, with_key
 from gnomon.report.wording import NOTHING, estimated, number, over_seeds, sentence, shares_over_seeds
 from gnomon.study.files import Study
 from gnomon.study.findings import Findings
 
 EVENTS = {"ready": "Ready", "set": "Set"}
+Draw = Callable[[Axes, Population], None]
 
 
 def section(study: Study, gallery: Gallery) -> Section:
-    def has(found: Findings) -> bool:
-        return found.population is not None
-
-    def plane(axes: Axes, found: Findings) -> None:
-        assert found.population is not None
-        draw_trajectories(axes, found.population)
-        draw_interval_key(axes, [each.sample_interval for each in found.population.trajectories])
-
-    def component(event: str) -> Callable[[Axes, Findings], None]:
-        def on(axes: Axes, found: Findings) -> None:
-            assert found.population is not None
-            draw_component(axes, found.population, event)
-            draw_interval_key(axes, [each.sample_interval for each in found.population.trajectories])
-
-        return on
-
-    def decoder(event: str) -> Callable[[Axes, Findings], None]:
-        def on(axes: Axes, found: Findings) -> None:
-            assert found.population is not None
-            draw_decoder(axes, found.population, event)
-
-        return on
-
-    def aligned(kind: str, draw: Callable[[str], Callable[[Axes, Findings], None]], words: str, size=None) -> tuple:
+    def aligned(
+        kind: str, draw: Callable[[str], Draw], words: str, size: tuple[float, float] | None = None
+    ) -> tuple[Image, ...]:
         return tuple(
             image
             for event, name in EVENTS.items()
             for image in family_panels(
-                study, gallery, f"{kind}-{event}", has, draw(event), f"{words}, aligned to {name}", size
+                study, gallery, f"{kind}-{event}", populations, draw(event), f"{words}, aligned to {name}", size
             )
         )
+
+    def component(event: str) -> Draw:
+        return with_key(lambda axes, result: draw_component(axes, result, event), intervals)
+
+    def decoder(event: str) -> Draw:
+        return lambda axes, result: draw_decoder(axes, result, event)
 
     figures = (
         Figure(
             aligned("component", component, "First principal component", WITH_KEY),
             "The first principal component, aligned to Ready (first) and to Set (last)", caption_of(draw_component),
         ),
-        Figure(
-            family_panels(study, gallery, "trajectories", has, plane, "Population trajectories", WITH_KEY),
-            "Trajectories of the population", caption_of(draw_trajectories),
+        family_figure(
+            study, gallery, "trajectories", populations, with_key(draw_trajectories, intervals),
+            "Trajectories of the population", "Population trajectories", WITH_KEY,
         ),
         Figure(
             aligned("decoder", decoder, "Elapsed time decoded from the units"),
@@ -76,6 +62,14 @@ def section(study: Study, gallery: Gallery) -> Section:
     )
     tables = (counter_table(shown), decoder_table(shown)) if shown else ()
     return Section("Units", text, figures if shown else (), tables)
+
+
+def populations(found: Findings) -> Population | None:
+    return found.population
+
+
+def intervals(result: Population) -> list[int]:
+    return [each.sample_interval for each in result.trajectories]
 
 
 def counter_words(study: Study) -> list[str]:

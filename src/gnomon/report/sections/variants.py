@@ -31,7 +31,7 @@ def section(study: Study, gallery: Gallery) -> Section:
         Figure((image,), "Production of every agent (each by its seed in the middle)", caption_of(draw_variants))
     ]
     curves = {name: curve.over_frames for name, curve in list(study.learning.items())[:MOST_COLOURS]}
-    if len(curves) > len(study.compared):
+    if any(family.name in curves for family in study.families if not family.compared):
         prints = [family.learning or "" for family in study.families if family.name in curves]
         drawn = gallery.panel(
             "learning-variants", prints, lambda axes: draw_learning_curves(axes, curves), "Reward rate of every family",

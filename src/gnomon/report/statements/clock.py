@@ -55,9 +55,10 @@ RECURRENT = (
     ),
     Statement(
         "recurrent-one-speed", "3.3, Fig. 5",
-        "After Set, the recurrent agent's activity falls from a higher point when the interval is longer.",
+        "After Set, the recurrent agent's activity falls at one speed, as is implied where it is said to fall from a "
+        "higher point when the interval is longer and to be back when the interval has passed.",
         scaling,
-        f"Ours: it falls at one speed, the scaling index is below {ONE_SPEED:g} with its interval over seeds; "
+        f"Ours: the scaling index is below {ONE_SPEED:g} with its interval over seeds; "
         "contradicted if above, when long intervals are run through more slowly.",
         about_recurrent(one_speed),
     ),

@@ -114,7 +114,7 @@ STATEMENTS = (
         "counter-returns", "3.3, Fig. 5", "It is back at its initial value when the same duration has passed again.",
         counter,
         "Ours: the end is off the start by less than what the tolerance is worth (as much as the component gains at "
-        "Set in so many frames of sample interval), with its interval over seeds; contradicted if by more.",
+        "Set when the sample interval grows by it), with its interval over seeds; contradicted if by more.",
         about_recurrent(returns),
     ),
     Statement(

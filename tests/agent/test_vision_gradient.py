@@ -11,9 +11,9 @@ from small_run import LEARNING, small_actor
 from torch import Tensor
 
 from gnomon.agent.feature_cache import backpropagate_into_vision
+from gnomon.agent.vision_gradient import VisionGradient, systematic_draw
 from gnomon.learn.actor import Actor
 from gnomon.learn.schedule import Progress
-from gnomon.learn.vision_gradient import VisionGradient, systematic_draw
 
 OBSERVATIONS, FEATURES = 40, 3
 SIZE = 6

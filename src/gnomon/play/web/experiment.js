@@ -9,7 +9,7 @@ const TRIALS = 10000; // that are kept, at least
 // swap, at Set: "none", "memory" or "gaze" (with the last trial's), "both", or "reset" (an empty memory).
 export const FREE = { gaze: "free", memory: "free", swap: "none" };
 
-export class Session {
+export class Experiment {
   constructor(agent, random, interval = null) {
     Object.assign(this, { agent, random, interval });
     this.task = agent.task;

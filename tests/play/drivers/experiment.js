@@ -3,32 +3,32 @@
 import { readFileSync } from "node:fs";
 import { loadAgent } from "../../../src/gnomon/play/web/memory.js";
 import { Random } from "../../../src/gnomon/play/web/random.js";
-import { HISTORY, Session } from "../../../src/gnomon/play/web/session.js";
+import { HISTORY, Experiment } from "../../../src/gnomon/play/web/experiment.js";
 
 const { spec } = JSON.parse(readFileSync(0, "utf8"));
 const agent = await loadAgent(spec);
 const plain = (state) => Object.fromEntries(Object.entries(state).map(([name, values]) => [name, Array.from(values)]));
 
 function start(plan, interval = null) {
-  const session = new Session(agent, new Random(7), interval);
-  session.intervene(plan);
-  return session;
+  const experiment = new Experiment(agent, new Random(7), interval);
+  experiment.intervene(plan);
+  return experiment;
 }
 
 // At each Set: the state and gaze that the trial before had there by itself, and those that this trial goes on with.
 function swaps(swap) {
-  const session = start({ swap });
+  const experiment = start({ swap });
   const found = [];
   for (let frame = 0; frame < 20000 && found.length < 3; frame++) {
-    const donor = session.donor;
-    const before = session.mark?.to;
-    session.frame();
-    const mark = session.mark;
-    if (mark?.to === session.laboratory.trials.now && mark.to !== before && donor) {
+    const donor = experiment.donor;
+    const before = experiment.mark?.to;
+    experiment.frame();
+    const mark = experiment.mark;
+    if (mark?.to === experiment.laboratory.trials.now && mark.to !== before && donor) {
       found.push({
         donor: { ...donor, state: plain(donor.state) },
-        own: { gaze: session.donor.gaze, state: plain(session.donor.state) },
-        now: { gaze: session.laboratory.gaze, state: plain(agent.state()) },
+        own: { gaze: experiment.donor.gaze, state: plain(experiment.donor.state) },
+        now: { gaze: experiment.laboratory.gaze, state: plain(agent.state()) },
         recorded: mark.donor,
       });
     }
@@ -37,51 +37,51 @@ function swaps(swap) {
 }
 
 function held() {
-  const session = start({ gaze: "always" });
+  const experiment = start({ gaze: "always" });
   const gazes = new Set();
   for (let i = 0; i < 100; i++) {
-    session.frame();
-    gazes.add(session.laboratory.gaze);
+    experiment.frame();
+    gazes.add(experiment.laboratory.gaze);
   }
   return gazes.size;
 }
 
 function frozen() {
-  const session = start({});
-  for (let i = 0; i < 20; i++) session.frame();
-  session.intervene({ memory: "always" });
+  const experiment = start({});
+  for (let i = 0; i < 20; i++) experiment.frame();
+  experiment.intervene({ memory: "always" });
   const before = plain(agent.state());
-  for (let i = 0; i < 20; i++) session.frame();
+  for (let i = 0; i < 20; i++) experiment.frame();
   return [before, plain(agent.state())];
 }
 
 // Holding from Ready to Set: gazes within that time, trial by trial, and how far the gaze moved after it.
 function heldForAWhile() {
-  const session = start({ gaze: "interval" });
+  const experiment = start({ gaze: "interval" });
   const spans = new Map();
   let after = 0;
   for (let i = 0; i < 20000 && spans.size < 4; i++) {
-    const { gaze } = session.laboratory;
-    session.frame();
-    const mark = session.mark;
-    const { now, running } = session.laboratory.trials;
+    const { gaze } = experiment.laboratory;
+    experiment.frame();
+    const mark = experiment.mark;
+    const { now, running } = experiment.laboratory.trials;
     if (!running || mark.from === null) continue;
     if (mark.to === null || now < mark.to) {
       if (!spans.has(mark.start)) spans.set(mark.start, new Set());
-      spans.get(mark.start).add(session.laboratory.gaze);
-    } else if (gaze !== session.laboratory.gaze) after += 1;
+      spans.get(mark.start).add(experiment.laboratory.gaze);
+    } else if (gaze !== experiment.laboratory.gaze) after += 1;
   }
   return { spans: [...spans.values()].map((gazes) => gazes.size), after };
 }
 
 function chosen() {
-  const session = start({}, 15);
-  for (let i = 0; i < 20000 && session.trials.length < 3; i++) session.frame();
-  const { first, count } = session.history;
+  const experiment = start({}, 15);
+  for (let i = 0; i < 20000 && experiment.trials.length < 3; i++) experiment.frame();
+  const { first, count } = experiment.history;
   return {
-    intervals: session.trials.map((trial) => [trial.sample_interval, trial.probe, trial.touched]),
+    intervals: experiment.trials.map((trial) => [trial.sample_interval, trial.probe, trial.touched]),
     kept: count - first <= HISTORY,
-    last: session.history.at(count - 1).frame === session.laboratory.trials.now - 1,
+    last: experiment.history.at(count - 1).frame === experiment.laboratory.trials.now - 1,
   };
 }
 

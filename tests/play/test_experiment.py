@@ -6,7 +6,7 @@ from node import run_node
 
 
 def test_interventions(untrained: dict[str, Any]):
-    answer = run_node("session.js", {"spec": untrained})
+    answer = run_node("experiment.js", {"spec": untrained})
 
     assert len(answer["memory"]) == len(answer["gaze"]) == len(answer["reset"]) == 3
     for swap in answer["memory"]:
