@@ -11,13 +11,15 @@ from small_run import CONFIG, FRAMES_PER_ROUND, PIPELINED
 from torch import Tensor
 
 from gnomon.config import LearningConfig, RunConfig
-from gnomon.learn import pipeline
 from gnomon.learn.aids import Aids, rollback
 from gnomon.learn.aids.rollback import RollbackSettings
+from gnomon.learn.aids.vision_freeze import VisionFreezeSettings
 from gnomon.learn.build import build_actor, stream
 from gnomon.learn.learner import Learner
 from gnomon.learn.loop import Limits, Trainer, resume, start
-from gnomon.learn.pipeline import Far, Lanes, settled
+from gnomon.learn.pipeline import source
+from gnomon.learn.pipeline.lanes import Far, Lanes
+from gnomon.learn.pipeline.source import settled
 from gnomon.learn.schedule import Progress
 from gnomon.records.runs import RunFolder
 from gnomon.saving.checkpoint import newest_checkpoint
@@ -44,7 +46,7 @@ class Near(Far):
 
 @pytest.fixture
 def near(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "Far", Near)
+    monkeypatch.setattr(source, "Far", Near)
 
 
 def piped(**learning: Any) -> RunConfig:
@@ -99,7 +101,7 @@ def assert_same_checkpoint(run: Trainer, expected: Trainer) -> None:
         {"batch": 80},
         {"optimiser": PIPELINED.learning.optimiser},
         {"aids": Aids(use=("rollback", "initial_state"), rollback=RollbackSettings(below=1.0))},
-        {"aids": Aids(use=("vision_freeze",)), "optimiser": PIPELINED.learning.optimiser},
+        {"aids": Aids(use=("vision_freeze",), vision_freeze=VisionFreezeSettings(frames=6 * FRAMES_PER_ROUND))},
     ],
     ids=["plain", "waiting", "sampled", "rollback", "freeze"],
 )
@@ -125,7 +127,7 @@ def test_a_second_process_does_what_one_would(tmp_path: Path, monkeypatch: pytes
     far = start(PIPELINED, tmp_path / "far")
     far.run(Limits(frames=12 * FRAMES_PER_ROUND))
     assert [process.name for process in multiprocessing.active_children()] == ["gnomon lanes"]
-    monkeypatch.setattr(pipeline, "Far", Near)
+    monkeypatch.setattr(source, "Far", Near)
     near = start(PIPELINED, tmp_path / "near")
     near.run(Limits(frames=12 * FRAMES_PER_ROUND))
     assert_same_checkpoint(far, near)

@@ -82,7 +82,7 @@ def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path: Path, ki
     for kill in range(kills):
         rounds = 0 if kill == 0 else chance.randint(1, 3)  # the first has no checkpoint yet, or hardly one
         begun.append(kill_after(start_process(folder.path, kind), rounds, chance.uniform(0, 0.08)))
-        assert folder.read_status()["state"] == "interrupted"
+        assert folder.read_status()["state"] in ("interrupted", "unknown")  # the latter: before it had said anything
     assert begun == sorted(begun)
     assert len(set(begun)) > kills // 2  # it got on from kill to kill
     last = start_process(folder.path, kind)

@@ -38,7 +38,6 @@ class Learner:
         self.entropy_cost = config.loss.entropy_cost
         self.vision_learns = True
         self.updates = 0
-        self.vision_updates = 0  # in this process
         self.waiting: Unroll | None = None
         self._for_vision = VisionGradient(cache.observations, generator)
         self.aids = build_aids(config.aids, self)
@@ -135,7 +134,6 @@ class Learner:
         ids, gradient = self._for_vision.sample(distinct, summed, size)
         backpropagate_into_vision(self.agent, self.cache.render, ids, gradient)
         metrics = {"vision_gradient_norm": self._step(self.vision_optimiser), "distinct": torch.tensor(len(distinct))}
-        self.vision_updates += 1
         return metrics | ({"feature_age": torch.tensor(self.cache.refresh(distinct, size))} if size else {})
 
     def _step(self, optimiser: torch.optim.Optimizer) -> Tensor:

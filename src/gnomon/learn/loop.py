@@ -18,10 +18,10 @@ from gnomon.declared import build
 from gnomon.learn.build import build_actor, stream
 from gnomon.learn.curves import Curves
 from gnomon.learn.learner import Learner, NotFiniteError, means
-from gnomon.learn.pipeline import Pipeline, settled
+from gnomon.learn.pipeline.source import lanes_here, settled
 from gnomon.learn.schedule import Progress
 from gnomon.learn.scores import Recent, rewarded_share
-from gnomon.learn.source import OwnLanes, Source, SourceLost
+from gnomon.learn.source import Source, SourceLost
 from gnomon.records.contents import (
     METRICS,
     Known,
@@ -84,13 +84,7 @@ class Trainer:
         self._parts: dict[int, PartFacts] = {}  # of the trial table
         self._interrupted: list[bool] = []  # fills up while somebody asks the run to stop
         self.say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
-        self.source: Source = acting(self) if acting is not None else self._own_source()
-
-    def _own_source(self) -> Source:
-        """The lanes of this machine: with the learner in turns, or in a process of their own."""
-        if self.config.learning.pipeline == "on":
-            return Pipeline(self.config, self.actor, self.learner)
-        return OwnLanes(self.actor)
+        self.source: Source = acting(self) if acting is not None else lanes_here(config, self.actor, self.learner)
 
     @property
     def frames(self) -> int:
