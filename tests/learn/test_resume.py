@@ -86,7 +86,7 @@ def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path: Path, ki
     assert begun == sorted(begun)
     assert len(set(begun)) > kills // 2  # it got on from kill to kill
     last = start_process(folder.path, kind)
-    output, _ = last.communicate(timeout=120)
+    output, _ = last.communicate(timeout=300)
     assert last.returncode == 0
     assert int(output.split()[1]) < ROUNDS, "all was done before the last process began"
     assert folder.read_status()["state"] == "finished"

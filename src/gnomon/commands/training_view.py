@@ -41,7 +41,7 @@ class LinePrinter:
         self.console.print(
             f"{row['minutes']:7.1f} min {row['frames'] / 1e6:8.2f} M frames  "
             f"{row['reward_rate']:.3f} rewards/1,000 frames  "
-            f"rewarded {row['rewarded']:.1%}  within 8 frames {row['criterion']:.1%}  {seen(row)}{behind(row)}",
+            f"rewarded {row['rewarded']:.1%}  within 8 frames {row['criterion']:.1%}  {seen(row)}{lagging(row)}",
             highlight=False,
         )
 
@@ -51,9 +51,9 @@ def seen(row: dict[str, Any]) -> str:
     return f"{row['distinct']:.0f} distinct" if "distinct" in row else "at rest"
 
 
-def behind(row: dict[str, Any]) -> str:
+def lagging(row: dict[str, Any]) -> str:
     """Updates between the weights that acted and those that learned, where others act than the learner's process."""
-    return f", {row['lag']:.1f} updates behind" if "lag" in row else ""
+    return f"  lag {row['lag']:.1f} updates" if "lag" in row else ""
 
 
 def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Group:
@@ -74,9 +74,11 @@ def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Gro
         "rewards/1,000": f"{row['reward_rate']:.3f}",
         "rewarded": f"{row['rewarded']:.1%}",
         "within 8": f"{row['criterion']:.1%}",
-        "vision": seen(row) + behind(row),
+        "vision": seen(row),
         "entropy": f"{row['entropy']:.3f}",
     }
+    if "lag" in row:
+        facts["lag"] = f"{row['lag']:.1f} updates"
     table = Table(title=str(trainer.folder.path), title_justify="left", show_header=False)
     for place in range(0, len(facts), 3):
         table.add_row(*(word for fact in list(facts.items())[place : place + 3] for word in fact))
