@@ -1,8 +1,9 @@
 """What does a frame cost, and what would it cost if the processor did nothing but multiply matrices?
 
-Run `python benchmarks/scaling.py` (about two minutes on an idle core): processor time per training frame against lanes,
-units, retina and lattice, each with the bound that the processor sets; it draws them and prints where the time goes.
-One thread. Time is that of the processor, so other programs disturb less than they would by the clock.
+Run `python benchmarks/scaling.py` (about a minute on an idle core): processor time per training frame against lanes,
+units, retina, lattice and threads, each with the bound that the processor sets; it draws them and prints where the time
+goes. Time is that of the processor, all threads together, so other programs disturb less than they would by the clock.
+One thread, but for the last curve.
 
 The bound is the number of floating-point operations of all matrix products and convolutions, as torch counts them,
 divided by the rate at which this processor multiplies large matrices. Nothing can be faster without fewer operations.
@@ -34,8 +35,14 @@ IN_WORDS = {
     "vision": "learning: vision backward and its optimiser",
     "rest": "rest: shuffling, trial table, metrics",
 }
-SHARED = {"lanes": 256, "units": 128, "retina": 32, "step": 20}  # of the point that all curves have
-CURVES = {"lanes": (64, 256, 1024), "units": (32, 128, 512), "retina": (16, 32, 64), "step": (40, 20, 10)}
+SHARED = {"lanes": 64, "units": 128, "retina": 32, "step": 20, "threads": 1}  # of the point that all curves have
+CURVES = {
+    "lanes": (16, 64, 256),
+    "units": (32, 128, 256),
+    "retina": (16, 32, 48),
+    "step": (40, 20, 10),
+    "threads": (1, 2),
+}
 GEMM = 768  # rows and columns of the matrices that measure the processor
 
 
@@ -43,10 +50,8 @@ GEMM = 768  # rows and columns of the matrices that measure the processor
 class Options:
     """Measure what a frame costs."""
 
-    out: Path = Path("scaling.png")
+    out: Path = Path("docs/images/scaling.png")
     """The picture."""
-    quick: bool = False
-    """Two points a curve instead of three."""
 
 
 @dataclass(frozen=True)
@@ -62,10 +67,10 @@ class Cost:
         return self.operations / rate
 
 
-def run_config(controller: str = "lstm", **changed: int) -> RunConfig:
-    """Plain IMPALA; 16 updates a round, after which vision learns from a sample of 128 observations."""
+def run_config(controller: str, **changed: int) -> RunConfig:
+    """Plain IMPALA, batches of 32; after every second update vision learns from a sample of 128 observations."""
     config, sizes = preset("paper", controller=controller), SHARED | changed
-    optimiser = Optimiser(learning_rate=1e-3, vision_learning_rate=1e-4, vision_every=16, vision_sample=128)
+    optimiser = Optimiser(learning_rate=1e-3, vision_learning_rate=1e-4, vision_every=2, vision_sample=128)
     return replace(
         config,
         optics=OpticsConfig(retina=(sizes["retina"], sizes["retina"]), gaze_step=sizes["step"]),
@@ -74,9 +79,10 @@ def run_config(controller: str = "lstm", **changed: int) -> RunConfig:
     )
 
 
-def measure(config: RunConfig) -> Cost:
+def measure(controller: str = "lstm", **changed: int) -> Cost:
     """A round to warm up, one whose operations are counted, and one whose time is taken."""
-    trainer = build_trainer(config)
+    torch.set_num_threads(changed.get("threads", SHARED["threads"]))
+    trainer = build_trainer(run_config(controller, **changed))
     trainer.round()
     frames = trainer.frames
     with FlopCounterMode(display=False) as counter:
@@ -104,7 +110,7 @@ def gemm_rate() -> float:
     """Floating-point operations a second in the product of two large matrices; the best of some tries."""
     a, b = torch.rand(GEMM, GEMM), torch.rand(GEMM, GEMM)
     best = 0.0
-    for _ in range(20):
+    for _ in range(5):
         start = time.process_time()
         for _ in range(4):
             a @ b
@@ -113,20 +119,21 @@ def gemm_rate() -> float:
 
 
 def main(options: Options) -> None:
-    torch.set_num_threads(1)
     keep_freed_memory()
+    torch.set_num_threads(1)
     console = Console(width=110)
     console.print("measuring the point that all curves have ...", style="dim")
-    rates, shared = [gemm_rate()], measure(run_config())
+    rates, shared = [gemm_rate()], measure()
     costs: dict[str, dict[int, Cost]] = {}
     for name, values in CURVES.items():
         costs[name] = {}
-        for value in values[:2] if options.quick else values:
+        for value in values:
             console.print(f"measuring {name} {value} ...", style="dim")
-            costs[name][value] = shared if value == SHARED[name] else measure(run_config("lstm", **{name: value}))
+            costs[name][value] = shared if value == SHARED[name] else measure(**{name: value})
+        torch.set_num_threads(1)
         rates.append(gemm_rate())
     console.print("measuring the feedforward agent ...", style="dim")
-    feedforward = measure(run_config("feedforward"))
+    feedforward = measure("feedforward")
     rate = max(rates)
     console.print(
         f"matrix products of {GEMM} x {GEMM}: {rate / 1e9:.0f} GFLOP/s on one core, torch {torch.__version__}"
@@ -169,10 +176,12 @@ def draw(costs: dict[str, dict[int, Cost]], rate: float, out: Path) -> None:
         "units": "units of the LSTM",
         "retina": "side of the retina (pixels)",
         "step": "step of the gaze (engine pixels)",
+        "threads": "threads",
     }
     with styled():
-        figure, axes = panels(2, 2)
-        for axis, (name, points) in zip(axes.flat, costs.items(), strict=True):
+        figure, axes = panels(2, 3)
+        *curves, rest = axes.flat
+        for axis, (name, points) in zip(curves, costs.items(), strict=True):
             values = list(points)
             axis.plot(values, [1e6 * points[value].seconds for value in values], "o-", color=INK, label="measured")
             axis.plot(
@@ -182,10 +191,11 @@ def draw(costs: dict[str, dict[int, Cost]], rate: float, out: Path) -> None:
                 color=ACCENT,
                 label="matrix products alone",
             )
-            axis.set(xlabel=titles[name], ylabel="µs per frame, one core", xscale="log", ylim=(0, None))
+            axis.set(xlabel=titles[name], ylabel="µs per frame", xscale="log", ylim=(0, None))
             axis.set_xticks(values, list(map(str, values)))
             axis.minorticks_off()
-        axes.flat[0].legend()
+        rest.set_axis_off()
+        rest.legend(*curves[0].get_legend_handles_labels(), loc="center left")
         figure.savefig(out, metadata={"Software": None})
 
 
