@@ -36,7 +36,7 @@ def chrono_biases(span: float, units: int, generator: Generator) -> Tensor:
 def _fill(layer: Layer, fan_in: int, generator: Generator) -> Layer:
     """Give a layer made on the meta device (so that torch drew no weights of its own) its first weights.
 
-    Not by `to_empty`, for which torch imports its compiler: seconds.
+    Not by `to_empty`, for which torch imports much that nobody else needs.
     """
     assert layer.bias is not None
     layer.weight = nn.Parameter(truncated_normal_(torch.empty(layer.weight.shape), fan_in, generator))
