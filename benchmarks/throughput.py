@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -68,10 +68,14 @@ class Speed:
 class Stopwatch:
     """Seconds spent in the methods it was put around, by part; those of a part within another count once."""
 
-    def __init__(self) -> None:
-        self.seconds = dict.fromkeys(("acting", "vision", "controller"), 0.0)
-        self._parts = ["rest"]
-        self._since = time.perf_counter()
+    def __init__(
+        self,
+        parts: Sequence[str] = ("acting", "vision", "controller"),
+        clock: Callable[[], float] = time.perf_counter,
+    ) -> None:
+        self.seconds = dict.fromkeys(parts, 0.0)
+        self._parts, self._clock = ["rest"], clock
+        self._since = clock()
 
     def around(self, part: str, owner: Any, method: str) -> None:
         setattr(owner, method, self.timed(part, getattr(owner, method)))
@@ -89,7 +93,7 @@ class Stopwatch:
 
     def _switch(self) -> None:
         """Give the time since the last switch to the part that is running."""
-        now = time.perf_counter()
+        now = self._clock()
         if self._parts[-1] in self.seconds:
             self.seconds[self._parts[-1]] += now - self._since
         self._since = now

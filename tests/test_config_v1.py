@@ -55,6 +55,7 @@ LSTM = {
         "kl_limit": {"nats": 3e-3},
         "rollback": {"below": 0.5},
     },
+    "pipeline": "off",
     "device": "cpu",
 }
 FEEDFORWARD = {
@@ -93,6 +94,7 @@ FEEDFORWARD = {
         "kl_limit": {"nats": 5e-3},
         "rollback": {"below": 0.6},
     },
+    "pipeline": "off",
     "device": "cpu",
 }
 AGENTS: dict[str, tuple[dict[str, Any], dict[str, Any], OpticsConfig]] = {

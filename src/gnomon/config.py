@@ -18,6 +18,7 @@ from gnomon.learn.aids import Aids
 
 WHOLE = 2**63 - 1  # the largest whole number that files and tensors hold
 MANY = 2**20  # lanes, frames of a trajectory, trajectories of a batch: more would not fit into any memory
+PIPELINE = ("off", "on", "auto")
 FORMAT = 2  # of config.json; `gnomon.config_v1` reads the first, which had no number
 
 
@@ -106,11 +107,16 @@ class LearningConfig:
     loss: Loss = field(default_factory=Loss)
     schedule: Schedule = field(default_factory=Schedule)
     aids: Aids = field(default_factory=Aids)
+    pipeline: str = "off"
+    """on: a second process acts the next round while this one learns, with one round of lag; off; auto: where it pays.
+    A run's config says which of the two it was."""
     device: str = "cpu"
     """Where to compute: cpu, cuda, cuda:1, ..."""
 
     def __post_init__(self) -> None:
         require(self, "lanes", "unroll", "batch", at_least=1, at_most=MANY)
+        if self.pipeline not in PIPELINE:
+            raise ValueError(f"pipeline is {self.pipeline!r}; choose {', '.join(PIPELINE)}")
 
 
 def require(

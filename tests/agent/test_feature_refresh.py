@@ -87,7 +87,8 @@ def test_a_table_with_stale_features_is_saved_and_goes_on_as_it_was() -> None:
         world.step(used, most=3)
         by_weights = {name: tensor.clone() for name, tensor in world.agent.state_dict().items()}
         other.agent.load_state_dict(by_weights)
-        other.cache.load_state_dict({name: tensor.clone() for name, tensor in world.cache.state_dict().items()})
+        other.cache.load_state_dict(state := world.cache.state_dict())
+        other.cache.load_state_dict(state)  # which was not changed by the first time
         assert torch.equal(other.look(), world.look())
         assert not other.renderer.asked
     for used in ([1, 2], [5], [5, 6, 7], [0]):

@@ -48,11 +48,12 @@ def printed(renderable: object) -> list[str]:
 
 def test_the_live_view_shows_every_interval_in_80_columns(trainer: Trainer) -> None:
     row = {"round": 1, "frames": 10**9, "minutes": 1234.5, "reward_rate": 0.123, "rewarded": 0.5, "criterion": 0.25}
-    row |= {"distinct": 12_345.0, "entropy": 1.234} | {f"criterion_{t}": t / 100 for t in range(10, 101, 10)}
+    row |= {"distinct": 12_345.0, "entropy": 1.2, "lag": 16.0} | {f"criterion_{t}": t / 100 for t in range(10, 101, 10)}
     lines = printed(progress_table(trainer, Limits(frames=10**10), row))
     text = "\n".join(lines)
     assert max(map(len, lines)) <= 80
     assert all(f"{t}: {t}%" in text for t in range(10, 101, 10))
+    assert "16.0 updates" in text
 
 
 def test_the_results_fit_into_80_columns() -> None:

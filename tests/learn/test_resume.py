@@ -72,21 +72,21 @@ def kill_after(process: subprocess.Popen[str], rounds: int, seconds: float) -> i
     return began
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path: Path, kind: str) -> None:
+@pytest.mark.parametrize(("kind", "kills"), [("plain", 5), ("sampled", 3), ("pipelined", 3)])
+def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path: Path, kind: str, kills: int) -> None:
     uninterrupted = start(KINDS[kind], tmp_path / "uninterrupted")
     uninterrupted.run(limit(ROUNDS))
     chance = random.Random(17)
     folder = RunFolder(tmp_path / "run")
     begun = []
-    for kill in range(5):
+    for kill in range(kills):
         rounds = 0 if kill == 0 else chance.randint(1, 3)  # the first has no checkpoint yet, or hardly one
         begun.append(kill_after(start_process(folder.path, kind), rounds, chance.uniform(0, 0.08)))
-        assert folder.read_status()["state"] == "interrupted"
+        assert folder.read_status()["state"] in ("interrupted", "unknown")  # the latter: before it had said anything
     assert begun == sorted(begun)
-    assert len(set(begun)) >= 3  # it got on from kill to kill
+    assert len(set(begun)) > kills // 2  # it got on from kill to kill
     last = start_process(folder.path, kind)
-    output, _ = last.communicate(timeout=120)
+    output, _ = last.communicate(timeout=300)
     assert last.returncode == 0
     assert int(output.split()[1]) < ROUNDS, "all was done before the last process began"
     assert folder.read_status()["state"] == "finished"

@@ -1,8 +1,11 @@
 """A study of tiny agents: every stage is a file, nothing is done twice, and what is read is what was written."""
 
-from collections.abc import Iterator
+import pickle
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar
 
 import numpy as np
 import polars as pl
@@ -87,6 +90,34 @@ def test_nothing_is_done_twice_and_what_is_lost_is_done_again(done: Study, runs:
     assert again() == []
     (done.folder / "trials" / "gru-0.parquet").unlink()
     assert again() == ["trials of gru-0"]
+
+
+class Here:
+    """A process that is none: it does its work when it is started."""
+
+    shares: ClassVar[list[list[str]]] = []
+
+    def __init__(self, target: Callable[..., None], args: tuple[Any, ...], daemon: bool) -> None:
+        jobs, *given = args
+        self.shares.append([each.name for each, _ in jobs])
+        self.start = lambda: run.study_some(jobs, pickle.loads(pickle.dumps(given[0])), *given[1:])
+
+    def join(self) -> None: ...
+
+
+def test_several_processes_share_the_participants(
+    runs: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = scripted_trials("perfect", EASY, TRIALS, SEED)
+    monkeypatch.setattr(run, "make_trials", lambda who, task, trials, seed, path, recording: write_trials(table, path))
+    monkeypatch.setattr(run, "compared", lambda groups: ())
+    monkeypatch.setattr(run, "get_context", lambda method: SimpleNamespace(Process=Here))
+    stages, everyone = Stages(tmp_path), participants(runs)
+    names = [each.name for each in everyone]
+    run.run_study(everyone, stages, trials=TRIALS, seed=SEED, processes=3)
+    assert Here.shares == [names[1::3], names[2::3]]
+    assert [name for name in stages.made if name.startswith("trials")] == [f"trials of {name}" for name in names[::3]]
+    assert {path.stem for path in (tmp_path / "trials").iterdir()} == set(names)
 
 
 def test_other_weights_or_seeds_are_other_trials(

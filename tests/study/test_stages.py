@@ -80,13 +80,28 @@ def test_new_files_never_pass_for_old_ones(tmp_path: Path, monkeypatch: pytest.M
     """Stopped when the files are in their place and not recorded yet, then asked for the old ones."""
     stages = Stages(tmp_path)
     stages.run("s", [1], ["a"], writing("old", "a"))
-    saves = iter([stages._save])
-    monkeypatch.setattr(stages, "_save", lambda: next(saves)())
+    notes = iter([stages._note])
+    monkeypatch.setattr(stages, "_note", lambda *note: next(notes)(*note))
     with pytest.raises(StopIteration):
         stages.run("s", [2], ["a"], writing("new", "a"))
     assert (tmp_path / "a").read_text() == "new"
     Stages(tmp_path).run("s", [1], ["a"], writing("old", "a"))
     assert (tmp_path / "a").read_text() == "old"
+
+
+def test_several_may_work_in_one_folder(tmp_path: Path) -> None:
+    one, other = Stages(tmp_path), Stages(tmp_path)
+
+    def make(part: Path) -> None:
+        other.run("t", [1], ["b"], writing("other", "b"))
+        (part / "a").write_text("one")
+
+    one.run("s", [1], ["a"], make)
+    again = Stages(tmp_path)
+    again.run("s", [1], ["a"], writing("again", "a"))
+    again.run("t", [1], ["b"], writing("again", "b"))
+    assert again.made == []
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b", "stages.json"]
 
 
 def test_fingerprints_tell_inputs_apart() -> None:

@@ -59,7 +59,8 @@ def aided(*names: str, **settings: Any) -> RunConfig:
 WAITING = changed(batch=80)  # most unrolls only wait for a batch
 # Vision learns from a sample, and keeps features of earlier weights.
 SAMPLED = changed(optimiser=replace(LEARNING.optimiser, vision_every=2, vision_sample=20))
-KINDS = {"plain": CONFIG, "sampled": SAMPLED}
+PIPELINED = replace(SAMPLED, learning=replace(SAMPLED.learning, pipeline="on"))
+KINDS = {"plain": CONFIG, "sampled": SAMPLED, "pipelined": PIPELINED}
 
 
 def small_agent(controller: str, laboratory: Laboratory, seed: int = 0) -> Agent:

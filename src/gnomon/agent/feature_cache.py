@@ -120,12 +120,13 @@ class FeatureCache:
             self._fill()
 
     @torch.no_grad()
-    def refresh(self, used: Tensor, most: int) -> float:
+    def refresh(self, used: Tensor | None, most: int) -> float:
         """Vision has just taken a small step: see `most` observations anew, and keep the features of the others.
 
-        First come those in use, ids `used` [N], and among them the stalest. What is not in use is dropped after a
-        while, so no features are older than twice the number of steps in which all can be refreshed. If no more than
-        `most` are known, all are dropped, as after any other change of the weights.
+        First come those in use, ids `used` [N] (None: what was looked at since the last time), and among them the
+        stalest. What is not in use is dropped after a while, so no features are older than twice the number of steps in
+        which all can be refreshed. If no more than `most` are known, all are dropped, as after any other change of the
+        weights.
 
         Returns the mean age, in steps, of the features of what is in use.
         """
@@ -133,17 +134,18 @@ class FeatureCache:
         if len(known) <= most:
             return 0.0  # the next look finds other weights
         self._refreshes += 1
-        in_use = torch.zeros_like(self._known).index_fill_(0, used.long(), True)
+        in_use, self._looked_at = self._looked_at, torch.zeros_like(self._looked_at)
+        if used is not None:
+            in_use = torch.zeros_like(self._known).index_fill_(0, used.long(), True)
         order = (self._ages() + in_use[known] * self._refreshes).argsort(descending=True, stable=True)
         chosen = known[order[:most]].sort().values
         self._features[chosen] = run_vision(self.agent, self.render, chosen)
         self._seen_at[chosen] = self._refreshes
         ages = self._ages()
         self._known[known] = ages <= CYCLES * -(-len(known) // most)
-        self._looked_at = in_use & self._known
         self._driven.zero_()
         self._stale, self._versions = False, self._present_versions()
-        return float(ages[in_use[known]].double().mean())
+        return float(ages[in_use[known]].double().mean()) if in_use.any() else 0.0
 
     def state_dict(self) -> dict[str, Tensor]:
         """The table, if some of its features are those of earlier weights; otherwise what the next look fills it with.
@@ -163,11 +165,11 @@ class FeatureCache:
         return {"expected": expected.clone()}
 
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        self._looked_at = state["expected"].to(self._known)
+        self._looked_at = state["expected"].to(self._known, copy=True)
         self._versions = self._present_versions()
         self._clear()
         if "known" in state:
-            self._known = known = state["known"].to(self._known)
+            self._known = known = state["known"].to(self._known, copy=True)
             self._features[known] = state["features"].to(self._features)
             self._refreshes = int(state["ages"].max())
             self._seen_at[known] = self._refreshes - state["ages"].to(self._seen_at)

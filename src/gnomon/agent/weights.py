@@ -34,9 +34,11 @@ def chrono_biases(span: float, units: int, generator: Generator) -> Tensor:
 
 
 def _fill(layer: Layer, fan_in: int, generator: Generator) -> Layer:
-    """Give a layer made on the meta device (so that torch drew no weights of its own) its first weights."""
-    layer.to_empty(device="cpu")
-    truncated_normal_(layer.weight, fan_in, generator)
+    """Give a layer made on the meta device (so that torch drew no weights of its own) its first weights.
+
+    Not by `to_empty`, for which torch imports much that nobody else needs.
+    """
     assert layer.bias is not None
-    nn.init.zeros_(layer.bias)
+    layer.weight = nn.Parameter(truncated_normal_(torch.empty(layer.weight.shape), fan_in, generator))
+    layer.bias = nn.Parameter(torch.zeros(layer.bias.shape))
     return layer

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import shlex
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
 
 import tyro
+
+from gnomon.commands.train import cores
+
+MOST_PROCESSES = 8  # each needs up to a gigabyte
 
 
 @dataclass(frozen=True)
@@ -71,13 +74,20 @@ def write(
     torch.set_num_threads(1)  # the steps are small, and one thread gives the same numbers whatever the machine
     keep_freed_memory()
     console = make_console()
-    say = stopwatch(console.print)
-    run_study(everyone, Stages(out, say), trials=trials, seed=seed, live=watched, clock=clock)
+    say = Stopwatch()
+    processes = min(cores(), MOST_PROCESSES)
+    run_study(everyone, Stages(out, say), trials=trials, seed=seed, live=watched, clock=clock, processes=processes)
     page = write_report(out, commands=commands, report=say)
     console.print(f"the page      {page} ({page.stat().st_size / 1e6:.1f} MB); open it in a browser")
 
 
-def stopwatch(say: Callable[..., None]) -> Callable[[str], None]:
-    """Says each line with the time since the first."""
-    start = time.monotonic()
-    return lambda line: say(f"{time.monotonic() - start:6.0f} s  {line}")
+@dataclass(frozen=True)
+class Stopwatch:
+    """Prints each line with the time since the start, from this process or another."""
+
+    start: float = field(default_factory=time.monotonic)
+
+    def __call__(self, line: str) -> None:
+        from gnomon.commands.printing import console
+
+        console().print(f"{time.monotonic() - self.start:6.0f} s  {line}")

@@ -41,7 +41,7 @@ class LinePrinter:
         self.console.print(
             f"{row['minutes']:7.1f} min {row['frames'] / 1e6:8.2f} M frames  "
             f"{row['reward_rate']:.3f} rewards/1,000 frames  "
-            f"rewarded {row['rewarded']:.1%}  within 8 frames {row['criterion']:.1%}  {seen(row)}",
+            f"rewarded {row['rewarded']:.1%}  within 8 frames {row['criterion']:.1%}  {seen(row)}{lagging(row)}",
             highlight=False,
         )
 
@@ -49,6 +49,11 @@ class LinePrinter:
 def seen(row: dict[str, Any]) -> str:
     """How many distinct observations vision learned from in the last round."""
     return f"{row['distinct']:.0f} distinct" if "distinct" in row else "at rest"
+
+
+def lagging(row: dict[str, Any]) -> str:
+    """Updates between the weights that acted and those that learned, where others act than the learner's process."""
+    return f"  lag {row['lag']:.1f} updates" if "lag" in row else ""
 
 
 def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Group:
@@ -72,6 +77,8 @@ def progress_table(trainer: Trainer, limits: Limits, row: dict[str, Any]) -> Gro
         "vision": seen(row),
         "entropy": f"{row['entropy']:.3f}",
     }
+    if "lag" in row:
+        facts["lag"] = f"{row['lag']:.1f} updates"
     table = Table(title=str(trainer.folder.path), title_justify="left", show_header=False)
     for place in range(0, len(facts), 3):
         table.add_row(*(word for fact in list(facts.items())[place : place + 3] for word in fact))

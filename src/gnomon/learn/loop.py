@@ -1,4 +1,4 @@
-"""The training loop: act, learn, log, checkpoint, until a limit is reached. One process, deterministic, resumable."""
+"""The training loop: act, learn, log, checkpoint, until a limit is reached. Deterministic and resumable."""
 
 import signal
 import sys
@@ -18,9 +18,10 @@ from gnomon.declared import build
 from gnomon.learn.build import build_actor, stream
 from gnomon.learn.curves import Curves
 from gnomon.learn.learner import Learner, NotFiniteError, means
+from gnomon.learn.pipeline.source import lanes_here, settled
 from gnomon.learn.schedule import Progress
 from gnomon.learn.scores import Recent, rewarded_share
-from gnomon.learn.source import OwnLanes, Source, SourceLost
+from gnomon.learn.source import Source, SourceLost
 from gnomon.records.contents import (
     METRICS,
     Known,
@@ -83,7 +84,7 @@ class Trainer:
         self._parts: dict[int, PartFacts] = {}  # of the trial table
         self._interrupted: list[bool] = []  # fills up while somebody asks the run to stop
         self.say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
-        self.source: Source = OwnLanes(self.actor) if acting is None else acting(self)
+        self.source: Source = acting(self) if acting is not None else lanes_here(config, self.actor, self.learner)
 
     @property
     def frames(self) -> int:
@@ -276,6 +277,7 @@ def patient_interrupts() -> Iterator[list[bool]]:
 def start(config: RunConfig, path: Path, acting: Callable[[Trainer], Source] | None = None) -> Trainer:
     """A new run in a new folder."""
     folder = RunFolder(path)
+    config = settled(config, torch.get_num_threads() if acting is None else 1)
     trainer = Trainer(config, folder, acting)
     folder.create(config.to_json())
     return trainer

@@ -1,11 +1,17 @@
 """Run a study: let everyone do the task, analyse it, and write the files that `gnomon.study.files` lists."""
 
+import signal
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
+
+import torch
 
 from gnomon.agent.controllers import CONTROLLERS
 from gnomon.analysis.results import to_json
+from gnomon.learn.malloc import keep_freed_memory
 from gnomon.records.recordings import read_recording
 from gnomon.records.runs import versions, write_text
 from gnomon.records.trials import read_trials
@@ -41,13 +47,29 @@ def run_study(
     seed: int,
     live: Participant | None = None,
     clock: bool = False,
+    processes: int = 1,
 ) -> Study:
     """Evaluate and analyse everyone, and read what was written; what is done already is not done again.
 
-    clock: whether to intervene, too, in the agents that are looked at closely.
+    clock: whether to intervene, too, in the agents that are looked at closely. processes: in which to do so, with one
+    thread each; the files are the same.
     """
     groups = families(everyone)
     close = compared(groups)
+    jobs = [(each, group in close) for group in groups for each in group.members]
+    others = [
+        get_context("spawn").Process(
+            target=study_apart, args=(jobs[first::processes], stages, trials, seed, clock), daemon=True
+        )
+        for first in range(1, min(processes, len(jobs)))
+    ]
+    for process in others:
+        process.start()
+    if others:
+        study_some(jobs[::processes], stages, trials, seed, clock)
+    for process in others:
+        process.join()
+    # Nearly all is done now. If one of the others could not do something, this process does it, or says why.
     written = [study_family(group, stages, trials, seed, group in close) for group in groups]
     if clock:
         for each in (member for group in close for member in group.members if member.path is not None):
@@ -69,6 +91,23 @@ def run_study(
     if all(found.production is None for found in study.findings.values()):
         raise ValueError(f"nobody answered Set in {trials} trials each; there is nothing to report yet, train longer")
     return study
+
+
+def study_some(jobs: Sequence[tuple[Participant, bool]], stages: Stages, trials: int, seed: int, clock: bool) -> None:
+    """All stages of some participants, each with whether it is looked at closely."""
+    torch.set_num_threads(1)
+    keep_freed_memory()
+    for each, closely in jobs:
+        study_one(each, stages, trials, seed, closely)
+        if clock and closely and each.path is not None:
+            study_interventions(each, stages, seed)
+
+
+def study_apart(jobs: Sequence[tuple[Participant, bool]], stages: Stages, trials: int, seed: int, clock: bool) -> None:
+    """The same in another process. What goes wrong there goes wrong again in the first, which says so."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the first
+    with suppress(Exception):
+        study_some(jobs, stages, trials, seed, clock)
 
 
 def study_family(group: Group, stages: Stages, trials: int, seed: int, closely: bool) -> Family:
