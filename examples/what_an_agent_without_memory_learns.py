@@ -135,7 +135,7 @@ def learn(setting: Setting, updates: int) -> tuple[Array, float]:
 
 def main(updates: int = 500) -> list[tuple[Setting, float, float]]:
     """Print and return, for each setting, the slope of the mean answer on the interval, and the share within 8."""
-    print("unroll    entropy bonus   slope  within 8   mean answers to 10, 20, ... 100 frames")
+    print("unroll  entropy bonus    slope  within 8   mean answers to 10, 20, ... 100 frames")
     rows = []
     for setting in (
         Setting(unroll=10),
@@ -148,9 +148,7 @@ def main(updates: int = 500) -> list[tuple[Setting, float, float]]:
         rows.append((setting, slope, within))
         bonus = f"{setting.entropy:g} to {setting.final_entropy:g}"
         answers = " ".join(f"{mean:.0f}" for mean in means)
-        print(
-            f"{setting.unroll:6d} {setting.discount:9g}  {bonus:14} {slope:7.2f} {within:9.0%}   {answers}", flush=True
-        )
+        print(f"{setting.unroll:6d}  {bonus:14} {slope:7.2f} {within:9.0%}   {answers}", flush=True)
     return rows
 
 
