@@ -11,7 +11,7 @@ from gnomon.analysis.bootstrap import Estimate
 from gnomon.analysis.clock import Swap, clock
 from gnomon.analysis.clock_dynamics import Scaling
 from gnomon.analysis.results import from_json, to_json
-from gnomon.report.figures.clock import CURVES, draw_donor_shares
+from gnomon.report.figures.clock import CURVES, draw_donor_shares, draw_looks
 from gnomon.report.figures.style import panels, styled
 from gnomon.report.gallery import Gallery
 from gnomon.report.sections.clock import place_in_words, section, share_in_words, tables, write_figures
@@ -59,6 +59,20 @@ def test_every_curve_can_be_drawn_with_parts_missing(draw, found: list[ClockFind
         draw(axes[0, 0], found)
     assert axes[0, 0].get_xlabel()
     assert axes[0, 0].get_ylabel()
+
+
+def test_looks_are_drawn_beside_the_untouched_slope(found: list[ClockFindings]) -> None:
+    found = [found[0], replace(found[1], clock=replace(found[1].clock, looks=()))]
+    looks = found[0].clock.looks
+    with styled():
+        _, axes = panels()
+        draw_looks(axes[0, 0], found)
+    with_looks, without = (line for line in axes[0, 0].lines if line.get_marker() == "o")
+    names = [label.get_text() for label in axes[0, 0].get_xticklabels()]
+    assert names == ["untouched", *(look.arm.replace(" ", "\n") for look in looks)]
+    assert list(with_looks.get_ydata()) == [found[0].clock.slope.value, *(look.slope.value[-1] for look in looks)]
+    assert without.get_ydata()[0] == found[1].clock.slope.value
+    assert np.isnan(without.get_ydata()[1:]).all()
 
 
 def test_the_words_say_where_the_clock_is(found: list[ClockFindings]) -> None:

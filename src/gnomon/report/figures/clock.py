@@ -13,6 +13,7 @@ from gnomon.study.clock import ClockFindings
 COLOURS = {"gaze": "#d55e00", "state": "#0072b2"}
 NAMES = {"gaze": "gaze swapped", "state": "memory swapped"}
 ROW = 0.14  # how far the two marks of an agent stand from its row
+SPREAD = 0.3  # how far the marks of the first and the last agent stand from their column
 
 
 def draw_donor_shares(axes: Axes, found: Sequence[ClockFindings]) -> None:
@@ -171,6 +172,26 @@ def draw_scaling(axes: Axes, found: Sequence[ClockFindings]) -> None:
     key(axes, found)
 
 
+def draw_looks(axes: Axes, found: Sequence[ClockFindings]) -> None:
+    """What is left of timing when screen or room look otherwise from Set on.
+
+    How to read it: the slope of the production interval on the sample interval, untouched and under each look; 1 is
+    perfect, 0 is no timing. One mark for each agent. A mark is missing where too little was answered.
+    """
+    names = list(dict.fromkeys(look.arm for each in found for look in each.clock.looks))
+    aside = np.linspace(-SPREAD, SPREAD, len(found)) if len(found) > 1 else np.zeros(1)
+    for shift, (each, colour) in zip(aside, coloured(found), strict=True):
+        slopes = {look.arm: float(look.slope.value[-1]) for look in each.clock.looks}
+        height = [each.clock.slope.value, *(slopes.get(name, np.nan) for name in names)]
+        axes.plot(np.arange(len(height)) + shift, height, "o", color=colour, markersize=4, alpha=0.85)
+    for level in (0, 1):
+        axes.axhline(level, color=FAINT, zorder=0, linewidth=0.8)
+    axes.set_xticks(range(1 + len(names)), [name.replace(" ", "\n") for name in ("untouched", *names)])
+    axes.set_xlabel("what is seen from Set on")
+    axes.set_ylabel("slope of production")
+    key(axes, found)
+
+
 def coloured(found: Sequence[ClockFindings]) -> list[tuple[ClockFindings, tuple[float, float, float, float]]]:
     """Every agent with its controller's colour."""
     colours = agent_colours([each.controller for each in found])
@@ -186,5 +207,5 @@ def key(axes: Axes, found: Sequence[ClockFindings]) -> None:
         legend_above(axes, columns=min(3, len(colours)))
 
 
-CURVES = (draw_pauses, draw_displacement, draw_noise, draw_lesions, draw_scaling)
+CURVES = (draw_pauses, draw_displacement, draw_noise, draw_lesions, draw_scaling, draw_looks)
 """What is shown beside the donor shares."""

@@ -17,7 +17,7 @@ from gnomon.study.files import Family, Study
 from gnomon.study.stages import file_fingerprint
 
 WIDTH, ROW, FRAME = 6.6, 0.36, 1.5  # inches: of the chart of donor shares, of one of its rows, of what is around them
-TITLES = ("Pauses", "Displacement", "Noise", "Lesions", "Speed")
+TITLES = ("Pauses", "Displacement", "Noise", "Lesions", "Speed", "Looks")
 PLACES = {"gaze": "on the screen", "state": "in the head", "not decided": "not decided"}
 
 
@@ -191,9 +191,8 @@ def write_figures(found: Sequence[ClockFindings], folder: Path) -> list[Path]:
         draw_donor_shares(axes[0, 0], found)
         first, _ = save(figure, folder / "figures" / "clock")
         figure, axes = panels(2, 3)
-        for each, name, draw in zip(axes.flat, TITLES, CURVES, strict=False):
+        for each, name, draw in zip(axes.flat, TITLES, CURVES, strict=True):
             draw(each, found)
             each.set_title(name, loc="right")
-        axes[1, 2].axis("off")
         second, _ = save(figure, folder / "figures" / "clock-curves")
     return [first, second]
