@@ -32,7 +32,7 @@ LSTM = {
         "vision_every": 1,
         "vision_sample": 0,
     },
-    "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.003, "horizon": 0},
+    "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.003, "horizon": 0, "trace_decay": 1.0},
     "schedule": {
         "frames": 60_000_000,
         "anneal_from": 0.5,
@@ -71,7 +71,7 @@ FEEDFORWARD = {
         "vision_every": 64,
         "vision_sample": 0,
     },
-    "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.003, "horizon": 0},
+    "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.003, "horizon": 0, "trace_decay": 1.0},
     "schedule": {
         "frames": 80_000_000,
         "anneal_from": 0.5,

@@ -61,11 +61,14 @@ class Loss:
     """Weight of the policy's entropy (nats) at the start."""
     horizon: int = 0
     """Steps that V-trace and the losses see at a time ("10-step RL": 10); 0 is the whole trajectory."""
+    trace_decay: float = 1.0
+    """V-trace's lambda: 1 goes by all rewards up to the end of the trajectory, less goes sooner by the value."""
 
     def __post_init__(self) -> None:
         require(self, "value_cost", "entropy_cost", "horizon", at_least=0)
-        if not 0 <= self.discount <= 1:
-            raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
+        for name in ("discount", "trace_decay"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}; it must lie between 0 and 1")
 
 
 @dataclass(frozen=True)

@@ -125,6 +125,7 @@ class Learner:
             entropy_cost=self.entropy_cost,
             value_cost=settings.value_cost,
             horizon=settings.horizon,
+            trace_decay=settings.trace_decay,
         )
 
     def _update_vision(self) -> dict[str, Tensor]:

@@ -18,6 +18,7 @@ def impala_loss(
     entropy_cost: float,
     value_cost: float,
     horizon: int = 0,
+    trace_decay: float = 1.0,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss, and scalars worth logging. A pure function.
 
@@ -26,7 +27,7 @@ def impala_loss(
     took, actions [T, B] int64; r_t and discount_t [T, B] follow that action.
 
     The loss is a sum, not a mean. With a `horizon` ("10-step RL") every chunk of that many steps has its own V-trace
-    and its own sum, and the loss is the average over chunks; 0 is the whole unroll.
+    and its own sum, and the loss is the average over chunks; 0 is the whole unroll. `trace_decay` is V-trace's lambda.
 
     Metrics (detached): policy_loss and value_loss as they enter the loss, before value_cost; entropy in nats per frame;
     mean_log_rho, the mean log importance ratio; kl, an estimate of the divergence of the policy that learns from the
@@ -36,7 +37,7 @@ def impala_loss(
     log_policy = logits.log_softmax(-1)
     log_prob = log_policy.gather(-1, actions.unsqueeze(-1)).squeeze(-1)  # [T, B]
     log_rhos = log_prob.detach() - behaviour_log_prob
-    vs, advantages = vtrace(log_rhos, discount_t, r_t, baseline[:-1], baseline[-1], horizon)
+    vs, advantages = vtrace(log_rhos, discount_t, r_t, baseline[:-1], baseline[-1], horizon, trace_decay)
     chunks = -(-len(values) // chunk_length(len(values), horizon))
 
     policy_loss = -(advantages * log_prob).sum() / chunks

@@ -28,8 +28,9 @@ def vtrace(
     values: Tensor,
     bootstrap_value: Tensor,
     horizon: int = 0,
+    trace_decay: float = 1.0,
 ) -> VTrace:
-    """V-trace targets with rho and c clipped at 1.
+    """V-trace targets with rho clipped at 1, and c at 1 and multiplied by `trace_decay` (the lambda of that paper).
 
     log_rhos [T, B]: log of target over behaviour probability of the action taken; bootstrap_value [B]: V of
     the state after the last step. With a `horizon` above 0, each chunk of that many steps stands alone, bootstrapped
@@ -37,13 +38,13 @@ def vtrace(
     """
     steps = len(values)
     chunk = chunk_length(steps, horizon)
-    rhos = log_rhos.exp().clamp(max=1.0)  # also the trace coefficients c: both are clipped at 1
+    rhos = log_rhos.exp().clamp(max=1.0)
     v_tp1 = torch.cat([values[1:], bootstrap_value.unsqueeze(0)])
     deltas = rhos * (r_t + discount_t * v_tp1 - values)
 
     # error_t = vs_t - V(x_t) = delta_t + discount_t c_t error_{t+1}; beyond a chunk the error is 0.
     deltas_by_step = _by_step(deltas, chunk)  # chunk x [K, B]
-    decays_by_step = _by_step(discount_t * rhos, chunk)
+    decays_by_step = _by_step(discount_t * trace_decay * rhos, chunk)
     error = torch.zeros_like(deltas_by_step[0])
     errors_by_step = [error]
     for delta, decay in zip(reversed(deltas_by_step), reversed(decays_by_step), strict=True):

@@ -56,6 +56,8 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Vision learns from the summed gradients of several updates.", ("vision_every",)),
     ("Vision learns from an unbiased random sample of observations, and not all are seen anew after each of its steps.",
      ("vision_sample",)),
+    ("V-trace with a lambda below 1: targets go sooner by the value, and less by rewards that are far away.",
+     ("trace_decay",)),
     ("Pipeline: the lanes act while the learner learns, with one unroll of lag; otherwise they take turns.",
      ("pipeline",)),
     ("KL-limited step size: steps shrink when the policy changes too fast.", ("kl_limit",)),
