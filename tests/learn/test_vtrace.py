@@ -15,6 +15,7 @@ def definition(
     r_t: np.ndarray,
     values: np.ndarray,
     bootstrap_value: np.ndarray,
+    *,
     trace_decay: float = 1.0,
 ) -> VTrace:
     """v_s = V(x_s) + sum_{t >= s} (prod_{i=s}^{t-1} discount_i c_i) delta_t (Espeholt et al., equation 1, remark 2)."""
@@ -60,7 +61,7 @@ def assert_same(ours: VTrace, expected: VTrace) -> None:
 def test_equals_the_definition(steps: int, lanes: int, seed: int, trace_decay: float) -> None:
     inputs = draw(steps, lanes, seed)
     assert_same(run(inputs), definition(*inputs))
-    assert_same(run(inputs, trace_decay=trace_decay), definition(*inputs, trace_decay))
+    assert_same(run(inputs, trace_decay=trace_decay), definition(*inputs, trace_decay=trace_decay))
 
 
 def test_without_traces_the_target_is_one_step_away() -> None:
