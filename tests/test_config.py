@@ -48,7 +48,7 @@ def test_the_default_of_learning_is_the_paper() -> None:
             "vision_every": 1,
             "vision_sample": 0,
         },
-        "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.01, "horizon": 0},
+        "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.01, "horizon": 0, "trace_decay": 1.0},
         "schedule": {
             "frames": 3_200_000_000,
             "anneal_from": 0.0,
