@@ -28,7 +28,7 @@ CONFIG = replace(
     LEARNING,
     batch=BATCH,
     optimiser=Optimiser(learning_rate=RATE, vision_learning_rate=VISION_RATE, clip_norm=2.0),  # norms get clipped
-    loss=Loss(value_cost=0.7, entropy_cost=ENTROPY),
+    loss=Loss(value_cost=0.7, entropy_cost=ENTROPY, trace_decay=0.8),
 )
 HALF = Progress(frames=600, total=1000, success=0.6, best=0.7)
 
@@ -90,10 +90,11 @@ class Transcription:
             rho = [min(1.0, math.exp(log_pi[t].item() - float(batch.log_prob[t, b]))) for t in range(T)]
             gamma = [0.0 if batch.end[t, b] else self.config.loss.discount for t in range(T)]
             r = [self.reward(float(batch.reward[t, b]), int(batch.t_s[t, b]), int(batch.t_p[t, b])) for t in range(T)]
+            c = [self.config.loss.trace_decay * ratio for ratio in rho]
             vs = [0.0] * T + [V[T]]
             for t in reversed(range(T)):
                 delta = rho[t] * (r[t] + gamma[t] * V[t + 1] - V[t])
-                vs[t] = V[t] + delta + gamma[t] * rho[t] * (vs[t + 1] - V[t + 1])
+                vs[t] = V[t] + delta + gamma[t] * c[t] * (vs[t + 1] - V[t + 1])
             for t in range(T):
                 advantage = rho[t] * (r[t] + gamma[t] * vs[t + 1] - V[t])
                 policy = outputs[t].logits[b].softmax(0)
