@@ -41,8 +41,11 @@ class LearningRate:
 
     def factor(self, progress: Progress) -> float:
         """What both learning rates are multiplied with."""
-        left = 1 - (1 - self.schedule.final_learning_rate) * self._annealed(progress)
-        return left * prod(self.factors.values())
+        return self.scheduled(progress) * prod(self.factors.values())
+
+    def scheduled(self, progress: Progress) -> float:
+        """The schedule's share of it, without the aids'."""
+        return 1 - (1 - self.schedule.final_learning_rate) * self._annealed(progress)
 
     def entropy_cost(self, cost: float, progress: Progress) -> float:
         """The cost at the start, annealed: it falls in equal ratios."""

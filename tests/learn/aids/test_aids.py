@@ -10,13 +10,13 @@ from made_up import acted, build_learner, copy_weights
 from small_run import LEARNING, small_actor
 from torch import Tensor
 
-from gnomon.config import LearningConfig
+from gnomon.config import LearningConfig, Schedule
 from gnomon.learn import learner as learner_module
 from gnomon.learn.aids import AIDS, Aids
 from gnomon.learn.aids.base import Aid
 from gnomon.learn.aids.chrono import ChronoSettings
 from gnomon.learn.aids.initial_state import InitialStateSettings
-from gnomon.learn.aids.kl_limit import FASTER, KLLimitSettings
+from gnomon.learn.aids.kl_limit import FASTER, KLLimit, KLLimitSettings
 from gnomon.learn.aids.lstd_critic import LSTDCritic, LSTDCriticSettings
 from gnomon.learn.aids.reward_shaping import RewardShapingSettings, shaped_reward
 from gnomon.learn.aids.rollback import RollbackSettings
@@ -156,6 +156,7 @@ def test_steps_grow_again_within_the_kl_limit_but_not_beyond_the_schedule() -> N
     aid = one_aid("kl_limit", kl_limit=KLLimitSettings(nats=1e9))
     unroll, factors = acted(small_actor("lstm", lanes=4, length=5)), aid.learner.learning_rate.factors
     factors["kl_limit"] = 0.5
+    aid.before_unroll(Progress())
     aid.after_unroll(unroll, {"kl": 0.1})
     assert factors["kl_limit"] == 0.5 * FASTER
     for _ in range(40):
@@ -163,6 +164,20 @@ def test_steps_grow_again_within_the_kl_limit_but_not_beyond_the_schedule() -> N
     assert factors["kl_limit"] == 1.0
     aid.after_unroll(unroll, {})  # no batch was full
     assert factors["kl_limit"] == 1.0
+
+
+@pytest.mark.parametrize("done", [0.0, 0.5, 0.9, 1.0])
+def test_the_kl_limit_falls_with_the_square_of_the_scheduled_rate(done: float) -> None:
+    """So a step that scales with the schedule stays as far from the limit as it was: its factor does not move."""
+    schedule = Schedule(frames=100, final_learning_rate=0.1)
+    learner = build_learner(
+        small_actor("lstm", lanes=4, length=5),
+        LearningConfig(schedule=schedule, aids=Aids(use=("kl_limit",), kl_limit=KLLimitSettings(nats=0.01))),
+    )
+    aid = learner.aids[0]
+    assert isinstance(aid, KLLimit)
+    aid.before_unroll(Progress(frames=int(100 * done), total=100))
+    assert aid.limit == pytest.approx(0.01 * (1 - 0.9 * done) ** 2)
 
 
 @pytest.mark.parametrize(("best", "share"), [(0.0, 1.0), (0.4, 1.0), (0.5, 0.5), (0.6, 0.0), (1.0, 0.0)])
