@@ -29,7 +29,7 @@ from gnomon.learn.aids import Aids
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
 from gnomon.learn.unroll import Unroll
-from gnomon.presets import preset, without_aid
+from gnomon.presets import preset
 from gnomon.records.runs import RunFolder
 
 RETINAS = ((32, 32), (72, 96))
@@ -166,7 +166,7 @@ def measure_every_frame(config: RunConfig, seconds: float) -> Speed:
 
 def laptop(controller: str = "lstm", retina: tuple[int, int] = (32, 32), **learning: int) -> RunConfig:
     """The laptop preset with another controller, retina or other settings of learning. Vision learns all along."""
-    config = without_aid(preset("laptop", controller=controller), "vision_freeze")
+    config = preset("laptop", controller=controller)
     changed: LearningConfig = replace(config.learning, **learning)
     return replace(config, optics=OpticsConfig(retina=retina), learning=changed)
 

@@ -10,6 +10,7 @@ import pytest
 from gnomon.agent.controllers import CONTROLLERS
 from gnomon.config import LearningConfig, RunConfig, read_config
 from gnomon.declared import as_declared
+from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import TASKS
 from gnomon.learn.aids import AIDS
 from gnomon.presets import PRESETS, preset
@@ -32,6 +33,21 @@ def test_settings_that_are_not_named_keep_their_defaults() -> None:
     some = RunConfig.from_json('{"format": 2, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
     assert (some.learning.lanes, some.learning.loss.discount, some.seed) == (7, 1.0, 5)
     assert (some.learning.batch, some.learning.loss.entropy_cost) == (32, 0.01)
+
+
+def test_on_a_laptop_all_agents_see_alike_and_learn_from_the_tasks_own_reward() -> None:
+    """No aid of the preset touches the reward or the critic, and agents differ in what learns, not in what they see."""
+    configs = {name: preset("laptop", controller=name) for name in CONTROLLERS}
+    assert {config.optics for config in configs.values()} == {OpticsConfig()}
+    assert {config.agent.value_units for config in configs.values()} == {256}
+    assert {name: config.learning.aids.use for name, config in configs.items()} == {
+        "lstm": ("chrono", "whitened_inputs", "kl_limit"),
+        "feedforward": ("whitened_inputs", "kl_limit"),
+        "rnn": ("whitened_inputs", "kl_limit"),
+        "gru": ("chrono", "whitened_inputs", "kl_limit"),
+        "rmc": ("chrono", "whitened_inputs", "kl_limit"),
+        "frozen_lstm": ("chrono", "kl_limit"),
+    }
 
 
 def test_the_default_of_learning_is_the_paper() -> None:

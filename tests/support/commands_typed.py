@@ -8,9 +8,9 @@ Captured = pytest.CaptureFixture[str]
 FRAMES = 3_200  # two unrolls of 16 lanes x 100 frames
 # Options of a training that takes a second.
 SMALL = (
-    "--learning.lanes", "16", "--learning.batch", "8", "--learning.optimiser.vision-every", "2",
-    "--optics.retina", "16", "16", "--optics.gaze-step", "30", "--units", "16", "--features", "16",
-    "--frames", f"{FRAMES}", "--threads", "1",
+    "--learning.lanes", "16", "--learning.unroll", "100", "--learning.batch", "8",
+    "--learning.optimiser.vision-every", "2", "--optics.retina", "16", "16", "--optics.gaze-step", "30",
+    "--optics.gaze-limit", "20", "--units", "16", "--features", "16", "--frames", f"{FRAMES}", "--threads", "1",
 )  # fmt: skip
 
 
