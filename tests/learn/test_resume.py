@@ -113,7 +113,7 @@ def test_a_run_in_three_parts_is_the_same_run(tmp_path: Path, config: RunConfig)
     whole, parts = (start(config, tmp_path / name) for name in ("whole", "parts"))
     whole.run(limit(13))
     parts.run(limit(4))
-    for rounds in (7, 13):  # the first amid the ten rounds of a line of metrics
+    for rounds in (7, 13):  # both amid the two rounds of a line of metrics
         trainer, complaints = resume(tmp_path / "parts")
         assert complaints == []
         assert trainer.run(limit(rounds)) == "frames"

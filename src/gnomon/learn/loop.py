@@ -38,7 +38,7 @@ from gnomon.saving.restore import check_settings, load_weights
 
 Written = TypeVar("Written")
 
-LOG_ROUNDS = 10  # rounds between two lines of metrics
+LOG_ROUNDS = 2  # rounds between two lines of metrics
 CHECKPOINT_MINUTES = 2.0
 SUCCESS_DECAY = 0.8  # of the running share of rewarded trials, per round
 
