@@ -168,7 +168,7 @@ def test_steps_grow_again_within_the_kl_limit_but_not_beyond_the_schedule() -> N
 
 @pytest.mark.parametrize("done", [0.0, 0.5, 0.9, 1.0])
 def test_the_kl_limit_falls_with_the_square_of_the_scheduled_rate(done: float) -> None:
-    """So a step that scales with the schedule stays as far from the limit as it was: its factor does not move."""
+    """As the divergence falls with the square of the step."""
     schedule = Schedule(frames=100, final_learning_rate=0.1)
     learner = build_learner(
         small_actor("lstm", lanes=4, length=5),
