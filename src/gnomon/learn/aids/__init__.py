@@ -53,8 +53,10 @@ class Aids:
                 raise ValueError(f"unknown aid {name!r}; choose {', '.join(AIDS)}")
         if len(set(self.use)) < len(self.use):
             raise ValueError(f"aids.use is {', '.join(self.use)}; name each aid once")
+        # Their order means nothing, so configs that differ in it alone are the same.
+        object.__setattr__(self, "use", tuple(name for name in AIDS if name in self.use))
 
 
 def build_aids(aids: Aids, learner: Learner) -> list[Aid]:
-    """Those that are on, in the order of `KINDS`, whatever the order of their names."""
-    return [kind(getattr(aids, kind.name), learner) for kind in KINDS if kind.name in aids.use]
+    """Those that are on, in the order of `KINDS`."""
+    return [AIDS[name](getattr(aids, name), learner) for name in aids.use]
