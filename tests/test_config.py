@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from gnomon.agent.controllers import CONTROLLERS
-from gnomon.config import LearningConfig, RunConfig, read_config
+from gnomon.config import GONE, LearningConfig, RunConfig, read_config
 from gnomon.declared import as_declared
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import TASKS
-from gnomon.learn.aids import AIDS
+from gnomon.learn.aids import AIDS, Aids
 from gnomon.presets import PRESETS, preset
 
 # Saving and reading.
@@ -24,13 +24,13 @@ from gnomon.presets import PRESETS, preset
 def test_every_preset_survives_json(name: str, task: str, controller: str) -> None:
     config = preset(name, task, controller)
     text = config.to_json()
-    assert json.loads(text)["format"] == 2
+    assert json.loads(text)["format"] == 3
     assert RunConfig.from_json(text) == config
 
 
 def test_settings_that_are_not_named_keep_their_defaults() -> None:
-    assert RunConfig.from_json('{"format": 2}') == RunConfig()
-    some = RunConfig.from_json('{"format": 2, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
+    assert RunConfig.from_json('{"format": 3}') == RunConfig()
+    some = RunConfig.from_json('{"format": 3, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
     assert (some.learning.lanes, some.learning.loss.discount, some.seed) == (7, 1.0, 5)
     assert (some.learning.batch, some.learning.loss.entropy_cost) == (32, 0.01)
 
@@ -79,6 +79,14 @@ def test_the_default_of_learning_is_the_paper() -> None:
     assert PRESETS["paper"].learning == LearningConfig()
 
 
+@pytest.mark.parametrize("used", [("chrono", "kl_limit"), ()])
+def test_the_second_format_is_read_without_its_aids_that_are_gone(used: tuple[str, ...]) -> None:
+    config = RunConfig(learning=LearningConfig(aids=Aids(use=used)), seed=5)
+    written = json.loads(config.to_json()) | {"format": 2}
+    written["learning"]["aids"] |= {name: {"some": 1} for name in GONE}
+    assert RunConfig.from_json(json.dumps(written)) == config
+
+
 # Mistakes.
 
 WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
@@ -98,7 +106,6 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         ({"learning": {"device": 0}}, "device is 0; it must be a text in quotes"),
         ({"learning": {"aids": {"use": "chrono"}}}, "use is 'chrono'; it must be a list (each a text in quotes)"),
         ({"learning": {"aids": {"use": ["crono"]}}}, f"unknown aid 'crono'; choose {', '.join(AIDS)}"),
-        ({"learning": {"aids": {"lstd_critic": {"privileged": 1}}}}, "privileged is 1; it must be true or false"),
         # Whole numbers beyond 64 bits.
         ({"seed": 2**63}, f"seed is {2**63}; it must fit into 64 bits"),
         ({"learning": {"lanes": -(2**63) - 1}}, f"lanes is {-(2**63) - 1}; it must fit into 64 bits"),
@@ -119,24 +126,25 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         ({"task": {"name": "bisect"}}, f"unknown task 'bisect'; choose {', '.join(TASKS)}"),
         ({"task": {"name": []}}, "unknown task []; choose "),
         # Unknown formats.
-        ({"format": 3}, "format is 3; this version of gnomon reads 1 and 2"),
-        ({"format": "2"}, "format is '2'; this version of gnomon reads 1 and 2"),
-        ({"format": None}, "format is None; this version of gnomon reads 1 and 2"),
-        # The first format.
-        ({"format": 1, "learning": None}, f"learning is None; {TABLE}"),
-        ({"format": 1, "agent": []}, f"agent is []; {TABLE}"),
-        ({"format": 1, "learning": {"lane": 3}}, "LearningConfig has no setting lane; it has adam_betas, "),
-        ({"format": 1, "learning": {"schedule": {}}}, "LearningConfig has no setting schedule; it has adam_betas, "),
-        ({"format": 1, "learning": {"lanes": "many"}}, f"lanes is 'many'; {WHOLE}"),
-        ({"format": 1, "learning": {"mastery": "high"}}, "mastery is 'high'; it must be a number"),
-        ({"format": 1, "learning": {"vision_frames": None}}, f"vision_frames is None; {WHOLE}"),
-        ({"format": 1, "learning": {"frames": "all"}}, f"frames is 'all'; {WHOLE}"),
-        ({"format": 1, "learning": {"whiten": "yes"}}, "whiten is 'yes'; it must be true or false"),
+        ({"format": 1}, "format is 1; this version of gnomon reads 2 and 3"),
+        ({"format": 4}, "format is 4; this version of gnomon reads 2 and 3"),
+        ({"format": "2"}, "format is '2'; this version of gnomon reads 2 and 3"),
+        ({"format": None}, "format is None; this version of gnomon reads 2 and 3"),
+        # The second format.
+        ({"format": 2, "learning": None}, f"LearningConfig is None; {TABLE}"),
+        ({"format": 2, "learning": {"aids": []}}, f"Aids is []; {TABLE}"),
+        ({"format": 2, "learning": {"aids": {"use": 3}}}, "use is 3; it must be a list (each a text in quotes)"),
+        ({"format": 2, "learning": {"aids": {"crono": {}}}}, "Aids has no setting crono; it has chrono, "),
+        (
+            {"format": 2, "learning": {"aids": {"use": ["chrono", "rollback"]}}},
+            "aid 'rollback' is gone since format 3; use the version of gnomon that wrote this",
+        ),
+        ({"learning": {"aids": {"rollback": {"below": 0.5}}}}, "Aids has no setting rollback; it has chrono, "),
     ],
 )
 def test_a_mistake_is_said_in_one_line(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({"format": 2, **settings}))
+    path.write_text(json.dumps({"format": 3, **settings}))
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the message is compared below)
         read_config(path)
     assert str(error.value).startswith(f"{path}: {said}")

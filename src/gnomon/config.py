@@ -19,7 +19,9 @@ from gnomon.learn.aids import Aids
 WHOLE = 2**63 - 1  # the largest whole number that files and tensors hold
 MANY = 2**20  # lanes, frames of a trajectory, trajectories of a batch: more would not fit into any memory
 PIPELINE = ("off", "on", "auto")
-FORMAT = 2  # of config.json; `gnomon.config_v1` reads the first, which had no number
+FORMAT = 3  # of config.json; the first had no number
+GONE = ("initial_state", "lstd_critic", "reward_shaping", "rollback", "success_annealing", "vision_freeze")
+"""Aids that format 2 had."""
 
 
 @dataclass(frozen=True)
@@ -162,12 +164,10 @@ class RunConfig:
         if not isinstance(config, dict):
             raise ValueError("a config is a JSON object")
         number = config.pop("format", 1)
-        if number == 1:
-            from gnomon.config_v1 import converted
-
-            config = converted(config)
-        elif number != FORMAT:
-            raise ValueError(f"format is {number!r}; this version of gnomon reads 1 and {FORMAT}")
+        if number not in (2, FORMAT):
+            raise ValueError(f"format is {number!r}; this version of gnomon reads 2 and {FORMAT}")
+        if number == 2:
+            drop_gone_aids(config)
         task = config.get("task", {})
         if not isinstance(task, dict):
             raise ValueError(f"task is {task!r}; it must be an object with a name")
@@ -177,6 +177,19 @@ class RunConfig:
         own = {key: value for key, value in task.items() if key != "name"}
         parts = {key: value for key, value in config.items() if key != "task"}
         return dataclasses.replace(build(cls, parts), task=build(TASKS[name], own))
+
+
+def drop_gone_aids(config: dict[str, Any]) -> None:
+    """Make a config of format 2 one of format 3. ValueError if it uses an aid that is gone."""
+    learning = config.get("learning")
+    aids = learning.get("aids") if isinstance(learning, dict) else None
+    if not isinstance(aids, dict):
+        return  # there are none, or what is there instead is complained of later
+    used = aids.get("use")
+    for name in GONE:
+        if isinstance(used, list) and name in used:
+            raise ValueError(f"aid {name!r} is gone since format {FORMAT}; use the version of gnomon that wrote this")
+        aids.pop(name, None)
 
 
 def flat_settings(config: RunConfig) -> dict[str, Any]:

@@ -21,10 +21,9 @@ def build(name: str) -> Controller:
 def moved(name: str) -> Controller:
     """With a state to begin with that is not the first one."""
     controller, generator = build(name), torch.Generator().manual_seed(4)
-    state = controller.initial_state(2)
-    controller.move_initial_state(
-        {name: torch.randn(x.shape, generator=generator) for name, x in state.items()}, share=0.5
-    )
+    for name in controller.initial_state(1):
+        begin = controller.initial(name)
+        begin.copy_(torch.randn(begin.shape, generator=generator))
     return controller
 
 
@@ -123,14 +122,9 @@ def test_reset_touches_only_lanes_whose_episode_begins(controller: Controller) -
         torch.testing.assert_close(tensor[1:], state[name][1:], rtol=0, atol=0)
 
 
-def test_the_initial_state_moves_towards_the_mean_of_lanes(controller: Controller) -> None:
-    before, state = controller.initial_state(1), carried(controller)
-    controller.move_initial_state(state, share=0.25)
-    assert set(before) == set(state) == set(controller.initial_state(1))
-    for name, tensor in controller.initial_state(2).items():
-        assert len(tensor) == 2
-        torch.testing.assert_close(tensor[1], 0.75 * before[name][0] + 0.25 * state[name].mean(0))
-        assert f"begin_{name}" in controller.state_dict()
+def test_the_initial_state_is_saved_with_the_weights(controller: Controller) -> None:
+    for name in controller.initial_state(1):
+        assert torch.equal(controller.state_dict()[f"begin_{name}"], controller.initial(name))
 
 
 def test_same_generator_seed_same_weights(controller: Controller) -> None:

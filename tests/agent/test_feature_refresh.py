@@ -72,15 +72,6 @@ def test_any_other_change_after_a_refresh_drops_all() -> None:
     torch.testing.assert_close(world.look(), world.now())
 
 
-def test_looking_ahead_leaves_nothing_stale() -> None:
-    world = Stepping()
-    world.cache.look(world.ids)
-    world.cache.look_ahead()
-    world.step([0, 1], most=2)
-    world.cache.look_ahead()
-    torch.testing.assert_close(world.look(), world.now())
-
-
 def test_a_table_with_stale_features_is_saved_and_goes_on_as_it_was() -> None:
     world, other = Stepping(), Stepping()
     for used in ([0, 1, 2], [3, 4], [0, 9]):

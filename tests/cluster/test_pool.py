@@ -21,15 +21,6 @@ def test_a_pool_does_not_do_an_unroll_twice() -> None:
         pool.unroll(order, None, None)
 
 
-def test_lanes_of_a_pool_restart_when_it_is_told_to_and_only_then() -> None:
-    pool = Pool(CONFIG, 0, 0, 1)
-    orders = [Order(Ticket(0, 0, number), 0, restarts) for number, restarts in enumerate((0, 0, 1, 1))]
-    before = [unpack(pool.unroll(order, None, None).unroll).state for order in orders]
-    begin = pool.actor.agent.initial_state(CONFIG.learning.lanes)
-    begins_anew = [all(torch.equal(state[name], begin[name]) for name in begin) for state in before]
-    assert begins_anew == [True, False, True, False]
-
-
 def test_pools_and_incarnations_have_random_numbers_of_their_own() -> None:
     def acted(pool: int, incarnation: int) -> bytes:
         order = Order(Ticket(pool, incarnation, 0), 0)

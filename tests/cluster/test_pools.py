@@ -170,19 +170,6 @@ def test_the_ledger_lets_an_unroll_be_used_once() -> None:
     assert (ledger.used, ledger.lost, ledger.refused) == (1, 1, 2)
 
 
-def test_all_lanes_of_a_cluster_restart(fake: FakeRay, tmp_path: Path) -> None:
-    trainer = start(CONFIG, tmp_path / "run", on_pools(1, 0))
-    begin = trainer.agent.initial_state(CONFIG.learning.lanes)
-
-    def begins_anew() -> bool:
-        state = trainer.source.unroll().state
-        return all(torch.equal(state[name], begin[name]) for name in begin)
-
-    before = [begins_anew() for _ in range(2)]
-    trainer.source.restart()
-    assert before + [begins_anew() for _ in range(2)] == [True, False, True, False]
-
-
 # Resuming.
 
 

@@ -6,13 +6,12 @@ import polars as pl
 import pytest
 import safetensors.torch
 import torch
-from task_cases import CASES, FRAMES, KINDS, LANES, run, usual_episodes
+from task_cases import CASES, KINDS, LANES, run, usual_episodes
 
 from gnomon.lab.laboratory import Laboratory, distinct_drawings
 from gnomon.lab.screen import check_picture, paint
-from gnomon.lab.tasks import TASKS, ReadySetGo, Task
+from gnomon.lab.tasks import TASKS, Task
 from gnomon.lab.tasks.base import FIXATION, RESPONSE
-from gnomon.lab.trials import LONG
 from gnomon.records.trials import schema, take_trials
 from gnomon.subjects.scripted import PerfectSubject
 
@@ -157,23 +156,6 @@ def test_intervals_lie_between_the_moments_that_the_task_declares(case: str):
     assert list(task.usual_intervals) == sorted(task.usual_intervals)
 
 
-@every_case
-def test_frames_tell_the_productions_that_may_earn_a_reward(case: str):
-    task, expected = CASES[case], usual_episodes(case)
-    laboratory = Laboratory(task, lanes=LANES, seed=1)
-    told = []
-    for action in expected.action:
-        frame = laboratory.step(action)
-        assert frame.sample_interval.dtype == frame.production_interval.dtype == torch.int16
-        for lane in (frame.production_interval >= 0).nonzero().flatten().tolist():
-            told.append((lane, int(frame.sample_interval[lane]), int(frame.production_interval[lane])))
-        assert torch.equal(frame.sample_interval == -1, frame.production_interval == -1)
-    table = expected.trials.drop_nulls("production_interval")
-    if "probe" in task.conditions and not getattr(task, "reward_probes", True):
-        table = table.filter(~pl.col("probe"))
-    assert sorted(told) == sorted(table.select("lane", "sample_interval", "production_interval").rows())
-
-
 @every_kind
 def test_the_perfect_subject_is_right_in_every_trial(kind: type[Task]):
     laboratory = Laboratory(kind(pause=5), lanes=20, seed=2)
@@ -193,30 +175,3 @@ def test_the_cases_hold_every_kind_of_end():
     }  # fmt: skip
     assert "delayed_look" in CASES
     assert "delayed_look" not in TASKS
-
-
-@every_case
-def test_since_counts_the_frames_from_the_moments_of_a_trial(case: str) -> None:
-    laboratory = Laboratory(CASES[case], lanes=LANES, seed=5)
-    trials, generator = laboratory.trials, torch.Generator().manual_seed(6)
-    before, counted = trials.since(), 0
-    for _ in range(FRAMES):
-        laboratory.step(torch.randint(len(laboratory.actions), (LANES,), generator=generator))
-        since = trials.since()
-        assert torch.equal(since[:, 0] >= 0, trials.running)
-        assert (since[~trials.running] == -LONG).all()
-        # In a trial that goes on, every time that is known grows by a frame a frame.
-        known = (since[:, :1] > 0) & (before > -LONG)
-        assert torch.equal(since[known], before[known] + 1)
-        before, counted = since, counted + int(known.sum())
-    assert counted > 100
-
-
-def test_ready_set_go_tells_the_time_since_ready_and_set_and_to_the_response() -> None:
-    laboratory = Laboratory(ReadySetGo(intervals=(20,), foreperiods=(5,)), lanes=1)
-    laboratory.gaze[:] = laboratory.lattice.index(0, 0)
-    laboratory.step(torch.zeros(1, dtype=torch.int64))  # the trial begins
-    assert laboratory.trials.since().tolist() == [[0, -5, -25, -45]]
-    for _ in range(30):
-        laboratory.step(torch.zeros(1, dtype=torch.int64))
-    assert laboratory.trials.since().tolist() == [[30, 25, 5, -15]]

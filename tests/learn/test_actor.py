@@ -25,7 +25,6 @@ class CountingLaboratory:
 
     def __init__(self) -> None:
         self.lanes, self.device, self.now = len(EPISODES), torch.device("cpu"), 0
-        self.trials = SimpleNamespace(since=lambda: (torch.arange(self.lanes) + self.now).short().unsqueeze(1))
 
     @property
     def observation(self) -> Tensor:
@@ -35,8 +34,7 @@ class CountingLaboratory:
         reward = torch.full((self.lanes,), float(self.now))
         self.now += 1
         end = self.now % EPISODES == 0
-        t_s, t_p = (torch.full((self.lanes,), value, dtype=torch.int16) for value in (self.now, 2 * self.now))
-        return Frame(self.observation, reward, end, end, self.observation, t_s, t_p)
+        return Frame(self.observation, reward, end, end, self.observation)
 
     def state_dict(self) -> dict[str, Tensor]:
         return {"now": torch.tensor(self.now)}
@@ -84,11 +82,8 @@ def check_counts(unroll: Unroll, number: int) -> None:
     frame = (number * LENGTH + torch.arange(LENGTH + 1))[:, None].expand(-1, len(EPISODES))  # [T + 1, B]
     assert torch.equal(unroll.ids.long(), frame + torch.arange(len(EPISODES)) * PER_LANE)
     assert torch.equal(unroll.first, frame % EPISODES == 0)
-    assert torch.equal(unroll.since.squeeze(2).long(), frame + torch.arange(len(EPISODES)))
     assert torch.equal(unroll.end, (frame[:-1] + 1) % EPISODES == 0)
     assert torch.equal(unroll.reward, frame[:-1].float())
-    assert torch.equal(unroll.t_s.long(), frame[1:])
-    assert torch.equal(unroll.t_p.long(), 2 * frame[1:])
     # Before the unroll: the frames since the last reset, whether or not the next frame brings another.
     before = (number * LENGTH - 1) % EPISODES + 1 if number else torch.zeros(len(EPISODES))
     assert torch.equal(unroll.state["count"], before.float())
@@ -157,19 +152,6 @@ def test_the_learner_reproduces_what_the_actor_did(controller: str) -> None:
         resets_at_border += int(unroll.first[-1].sum())
     assert resets_inside > 20
     assert resets_at_border > 0
-
-
-def test_an_unroll_tells_which_lanes_were_between_trials() -> None:
-    actor = small_actor("lstm", lanes=200, length=12)
-    for _ in range(5):
-        running = actor.laboratory.trials.running.clone()
-        unroll = actor.unroll()
-        assert torch.equal(unroll.idle, ~running)
-        assert torch.equal(unroll.since[-1], actor.laboratory.trials.since())
-        lanes = torch.tensor([7, 3, 190])
-        some = unroll.select(lanes)
-        assert torch.equal(some.idle, unroll.idle[lanes])
-        assert 0 < int(running.sum()) < 200 or unroll.first[0].all()
 
 
 @pytest.mark.parametrize("controller", ["lstm", "feedforward", "rmc"])

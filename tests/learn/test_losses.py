@@ -15,12 +15,11 @@ T, B, A = 23, 3, 4
 
 def draw() -> dict[str, Any]:
     rng = np.random.default_rng(12)
-    shapes = {"logits": (T, B, A), "values": (T, B), "bootstrap_value": (B,), "r_t": (T, B)}
+    shapes = {"logits": (T, B, A), "values": (T + 1, B), "r_t": (T, B)}
     batch: dict[str, Any] = {name: torch.from_numpy(rng.normal(size=shape)) for name, shape in shapes.items()}
     batch["behaviour_log_prob"] = torch.from_numpy(rng.uniform(-2.5, -0.5, (T, B)))
     batch["actions"] = torch.from_numpy(rng.integers(0, A, (T, B)))
     batch["discount_t"] = torch.from_numpy(np.where(rng.random((T, B)) < 0.1, 0.0, 0.9))
-    batch["baseline"] = torch.cat([batch["values"], batch.pop("bootstrap_value")[None]])  # of the paper: the values
     return batch
 
 
@@ -41,8 +40,8 @@ def read(batch: dict[str, Any], horizon: int, entropy_cost: float, value_cost: f
         log_prob - batch["behaviour_log_prob"],
         batch["discount_t"],
         batch["r_t"],
-        batch["baseline"][:-1],
-        batch["baseline"][-1],
+        batch["values"][:-1],
+        batch["values"][-1],
         horizon,
     )
     loss = -entropy_cost * entropy
@@ -75,11 +74,13 @@ def test_gradients_are_those_of_the_three_terms_with_targets_fixed() -> None:
         log_prob - batch["behaviour_log_prob"],
         batch["discount_t"],
         batch["r_t"],
-        batch["baseline"][:-1],
-        batch["baseline"][-1],
+        batch["values"][:-1],
+        batch["values"][-1],
     )
     torch.testing.assert_close(batch["logits"].grad, advantages[..., None] * (policy - taken))
-    torch.testing.assert_close(batch["values"].grad, 0.5 * (batch["values"].detach() - vs))
+    learned, bootstrap = batch["values"].grad[:-1], batch["values"].grad[-1]
+    torch.testing.assert_close(learned, 0.5 * (batch["values"][:-1].detach() - vs))
+    assert not bootstrap.any()
 
 
 def test_entropy_bonus_pulls_towards_uniform() -> None:
@@ -102,8 +103,7 @@ def test_metrics_by_hand() -> None:
     """Two frames, one lane, two equally likely actions; ratios 2 and 1/2."""
     _, metrics = impala_loss(
         logits=torch.zeros(2, 1, 2, requires_grad=True),
-        values=torch.tensor([[0.0], [1.0]], requires_grad=True),
-        baseline=torch.tensor([[0.0], [1.0], [0.0]]),
+        values=torch.tensor([[0.0], [1.0], [0.0]], requires_grad=True),
         behaviour_log_prob=torch.tensor([[0.25], [1.0]]).log(),
         actions=torch.zeros(2, 1, dtype=torch.int64),
         r_t=torch.tensor([[1.0], [3.0]]),
@@ -131,20 +131,7 @@ def test_metrics_by_hand() -> None:
 def test_explained_variance_is_undefined_if_targets_do_not_vary() -> None:
     zeros = torch.zeros(2, 1)
     _, metrics = impala_loss(
-        torch.zeros(2, 1, 2), zeros, torch.zeros(3, 1), zeros - 1, zeros.long(), r_t=zeros, discount_t=zeros,
+        torch.zeros(2, 1, 2), torch.zeros(3, 1), zeros - 1, zeros.long(), r_t=zeros, discount_t=zeros,
         entropy_cost=0.01, value_cost=0.5,
     )  # fmt: skip
     assert metrics["explained_variance"].isnan()
-
-
-def test_v_trace_goes_by_the_baseline_and_the_values_learn_its_targets() -> None:
-    batch = draw()
-    batch["values"].requires_grad_()
-    batch["baseline"] = batch["baseline"] + 1.0
-    log_prob = batch["logits"].log_softmax(-1).gather(-1, batch["actions"][..., None])[..., 0]
-    vs, _ = vtrace(
-        log_prob - batch["behaviour_log_prob"], batch["discount_t"], batch["r_t"], batch["baseline"][:-1],
-        batch["baseline"][-1],
-    )  # fmt: skip
-    loss_of(batch, 0.0).backward()
-    torch.testing.assert_close(batch["values"].grad, 0.5 * (batch["values"].detach() - vs))

@@ -11,9 +11,7 @@ from small_run import CONFIG, FRAMES_PER_ROUND, PIPELINED
 from torch import Tensor
 
 from gnomon.config import LearningConfig, RunConfig
-from gnomon.learn.aids import Aids, rollback
-from gnomon.learn.aids.rollback import RollbackSettings
-from gnomon.learn.aids.vision_freeze import VisionFreezeSettings
+from gnomon.learn.aids import AIDS, Aids
 from gnomon.learn.build import build_actor, stream
 from gnomon.learn.learner import Learner
 from gnomon.learn.loop import Limits, Trainer, resume, start
@@ -100,18 +98,12 @@ def assert_same_checkpoint(run: Trainer, expected: Trainer) -> None:
         {},
         {"batch": 80},
         {"optimiser": PIPELINED.learning.optimiser},
-        {"aids": Aids(use=("rollback", "initial_state"), rollback=RollbackSettings(below=1.0))},
-        {"aids": Aids(use=("vision_freeze",), vision_freeze=VisionFreezeSettings(frames=6 * FRAMES_PER_ROUND))},
+        {"aids": Aids(use=tuple(AIDS))},
     ],
-    ids=["plain", "waiting", "sampled", "rollback", "freeze"],
+    ids=["plain", "waiting", "sampled", "all_aids"],
 )
 @pytest.mark.usefixtures("near")
-def test_a_run_that_is_saved_and_resumed_is_the_same_run(
-    tmp_path: Path, learning: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(rollback, "WORTH_KEEPING", 0.0)
-    monkeypatch.setattr(rollback, "EVERY", 2)
-    monkeypatch.setattr(rollback, "GOOD", 0.1)
+def test_a_run_that_is_saved_and_resumed_is_the_same_run(tmp_path: Path, learning: dict[str, Any]) -> None:
     whole = start(piped(**learning), tmp_path / "whole")
     whole.run(Limits(frames=16 * FRAMES_PER_ROUND))
     parts = start(piped(**learning), tmp_path / "parts")

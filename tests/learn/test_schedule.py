@@ -3,7 +3,7 @@
 import pytest
 
 from gnomon.config import Optimiser, Schedule
-from gnomon.learn.schedule import LearningRate, Progress, between, ramp
+from gnomon.learn.schedule import LearningRate, Progress, ramp
 
 SCHEDULE = Schedule(frames=1_000, anneal_from=0.5, anneal_until=0.94, final_learning_rate=0.25, final_entropy=0.01)
 
@@ -22,7 +22,7 @@ def test_the_entropy_cost_falls_in_equal_ratios(frames: int, cost: float) -> Non
 
 
 def test_factors_of_aids_multiply() -> None:
-    rate = LearningRate(Optimiser(), SCHEDULE, {"kl_limit": 0.5, "rollback": 0.7})
+    rate = LearningRate(Optimiser(), SCHEDULE, {"kl_limit": 0.5, "another": 0.7})
     assert rate.factor(Progress(720, 1_000)) == pytest.approx(0.625 * 0.35)
 
 
@@ -35,9 +35,3 @@ def test_the_papers_schedule_is_constant() -> None:
 
 def test_a_ramp_without_length_is_a_step() -> None:
     assert [ramp(value, 0.5, 0.5) for value in (0.4, 0.5, 0.6)] == [0.0, 1.0, 1.0]
-
-
-@pytest.mark.parametrize(("first", "final", "middle"), [(0.04, 0.01, 0.02), (0.0, 4.0, 2.0), (4.0, 0.0, 2.0)])
-def test_between_goes_by_ratios_where_it_can(first: float, final: float, middle: float) -> None:
-    assert between(first, final, 0.5) == pytest.approx(middle)
-    assert (between(first, final, 0.0), between(first, final, 1.0)) == pytest.approx((first, final))

@@ -72,12 +72,3 @@ def test_gaze_and_state_may_be_changed_between_two_frames_lane_by_lane() -> None
     assert differs.nonzero().flatten().tolist() == [lane]
     gazes = subject.laboratory.lattice.count
     assert changed.observation[lane] % gazes == subject.laboratory.lattice.index(0, 0)
-
-
-def test_restarting_puts_every_lane_at_the_beginning_of_an_episode() -> None:
-    subject = seated("lstm")
-    next(frames(subject.laboratory, subject))
-    beginning = subject.agent.initial_state(LANES)
-    assert any(not torch.equal(subject.state[name], beginning[name]) for name in beginning)
-    subject.restart()
-    assert all(torch.equal(subject.state[name], beginning[name]) for name in beginning)

@@ -1,4 +1,4 @@
-"""Unrolls with made-up resets, rewards and productions, and learners for the small run."""
+"""Unrolls with made-up resets and rewards, and learners for the small run."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ from gnomon.learn.unroll import Unroll
 
 
 def acted(actor: Actor, unrolls: int = 3, seed: int = 0) -> Unroll:
-    """A later unroll with made-up resets, rewards and productions, and a policy that has moved on since."""
+    """A later unroll with made-up resets and rewards, and a policy that has moved on since."""
     unroll = actor.unroll()
     for _ in range(unrolls - 1):
         unroll = actor.unroll()
@@ -23,10 +23,7 @@ def acted(actor: Actor, unrolls: int = 3, seed: int = 0) -> Unroll:
             noise = torch.randn(parameter.shape, generator=generator, dtype=parameter.dtype)
             parameter += 0.1 * parameter.std() * noise if parameter.numel() > 1 else 0.1
     unroll.end[2, ::2] = unroll.first[3, ::2] = True
-    reward = torch.randn(unroll.reward.shape, generator=generator)
-    t_s, t_p = (torch.randint(5, 60, reward.shape, generator=generator, dtype=torch.int16) for _ in range(2))
-    nothing = torch.rand(reward.shape, generator=generator) < 0.6
-    return replace(unroll, reward=reward, t_s=t_s.masked_fill(nothing, -1), t_p=t_p.masked_fill(nothing, -1))
+    return replace(unroll, reward=torch.randn(unroll.reward.shape, generator=generator))
 
 
 def rewarded(actor: Actor, seed: int) -> Unroll:

@@ -75,12 +75,6 @@ class Controller(nn.Module, ABC):
         """What an episode begins with in these units: [...]."""
         return self.get_buffer(f"begin_{name}")
 
-    @torch.no_grad()
-    def move_initial_state(self, state: State, share: float) -> None:
-        """Move the initial state by this share of the way to the mean of these lanes [B, ...]."""
-        for name, tensor in state.items():
-            self.initial(name).lerp_(tensor.mean(0), share)
-
     @abstractmethod
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         """One frame: drive [B, D] -> output [B, U] and the state after it. `reset`, if due, comes before."""

@@ -31,11 +31,11 @@ class FeatureCache:
     memory all that the agent says depends on the observation alone: then there is a table of that as well.
     """
 
-    def __init__(self, agent: Agent, render: Render, observations: int, drawings: int = 1) -> None:
-        """observations: how many ids there are, the same number for each of the drawings, one after the other."""
+    def __init__(self, agent: Agent, render: Render, observations: int) -> None:
+        """observations: how many ids there are."""
         if observations < 1:
             raise ValueError(f"observations must be at least 1, got {observations}")
-        self.agent, self.render, self.observations, self.drawings = agent, render, observations, drawings
+        self.agent, self.render, self.observations = agent, render, observations
         self._vision = list(agent.vision.parameters())
         seeing = {id(parameter) for parameter in self._vision}
         self._rest = [parameter for parameter in agent.parameters() if id(parameter) not in seeing]
@@ -104,20 +104,6 @@ class FeatureCache:
         """Features of observations spread evenly over all there are, [N, F]; the table stays as it is."""
         ids = torch.arange(min(most, self.observations), device=self._known.device)
         return run_vision(self.agent, self.render, ids * self.observations // len(ids))
-
-    @torch.no_grad()
-    def look_ahead(self) -> None:
-        """Fill the table with every observation of the drawings seen so far, for vision that will not change.
-
-        Many drawings of a task never show, and a fine gaze has tens of thousands of observations of each.
-        """
-        self._synchronise()
-        known = (self._known | self._looked_at).view(self.drawings, -1)
-        expected = known.any(1, keepdim=True).expand_as(known).flatten()
-        if self._ages().any() or not torch.equal(self._known, expected):
-            self._looked_at = expected
-            self._clear()
-            self._fill()
 
     @torch.no_grad()
     def refresh(self, used: Tensor | None, most: int) -> float:

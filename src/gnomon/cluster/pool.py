@@ -39,8 +39,6 @@ class Order:
     ticket: Ticket
     version: int
     """Of the weights, in updates of the learner."""
-    restarts: int = 0
-    """How often lanes were to restart from the initial state so far."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,6 @@ class Pool:
         here = replace(config, learning=replace(config.learning, device="cpu"))
         self.actor = build_actor(here, stream_name(number, incarnation))
         self.next = Ticket(number, incarnation, 0)
-        self.restarts = 0
 
     def unroll(self, order: Order, rest: Arrays | None, vision: Arrays | None) -> Delivery:
         """Act with these weights; None: with those that the pool has."""
@@ -80,9 +77,6 @@ class Pool:
         for weights in (rest, vision):
             if weights is not None:
                 load(self.actor.agent, weights)
-        if order.restarts > self.restarts:
-            self.actor.restart()
-        self.restarts = order.restarts
         packed = pack(self.actor.unroll())
         whole, real = trials.take_rows()
         return Delivery(order, packed, (whole.numpy(), real.numpy()), perf_counter() - start)

@@ -47,7 +47,6 @@ class Pools:
         self.ledger, self.replaced = Ledger(), 0
         self.delivery: Delivery | None = None  # the last one
         self.lag = 0  # of its weights behind the learner's, in updates
-        self.restarts = 0  # times that lanes were to restart, in this process
         self.waited = 0.0  # seconds that the learner waited for it
         self.bytes_sent = sum(array.nbytes for parcel in parcels(trainer.agent) for array in parcel.values())
         check_store(resources, plan, unroll_bytes(trainer), self.bytes_sent)
@@ -82,17 +81,13 @@ class Pools:
         self._keep_trials(self.delivery)
         return unpack(self.delivery.unroll).to(self.trainer.laboratory.device)
 
-    def restart(self) -> None:
-        """Put every lane into the initial state, in the unrolls that are asked for from now on."""
-        self.restarts += 1
-
     def _ask(self, ahead: int) -> None:
         """See to it that every pool has this many unrolls to do, or waiting."""
         for member in self.members:
             handle = member.handle if member.handle is not None else self._start(member)
             for _ in range(ahead - sum(order.ticket.pool == member.number for order in self._in_flight.values())):
                 ticket = Ticket(member.number, member.incarnation, member.asked)
-                order = Order(ticket, self._weights.version, self.restarts)
+                order = Order(ticket, self._weights.version)
                 rest = self._weights.rest if member.rest != self._weights.version else None
                 vision = self._weights.vision if member.vision != self._weights.vision_version else None
                 self._in_flight[handle.unroll.remote(order, rest, vision)] = order
@@ -245,9 +240,6 @@ def unroll_bytes(trainer: Trainer) -> int:
         log_prob=times,
         reward=times,
         end=torch.zeros(length, 1, dtype=torch.bool),
-        t_s=torch.zeros(length, 1, dtype=torch.int16),
-        t_p=torch.zeros(length, 1, dtype=torch.int16),
-        since=torch.zeros(length + 1, 1, *trainer.laboratory.trials.since().shape[1:], dtype=torch.int16),
         state={name: tensor.cpu() for name, tensor in trainer.agent.initial_state(1).items()},
     )
     return lanes * sum(array.nbytes for array in pack(one).values())

@@ -39,8 +39,6 @@ class Frame:
     episode_end: Tensor  # bool [lanes]: the observation is already the first of the next episode
     timed_out: Tensor  # bool [lanes]: the episode ended because its time was up
     final_observation: Tensor  # int64 [lanes]: the same, but the old episode's last where one has ended
-    sample_interval: Tensor  # int16 [lanes]: t_s of a production that ended here and may earn a reward; -1 elsewhere
-    production_interval: Tensor  # int16 [lanes]: its t_p; -1 elsewhere
 
 
 class Laboratory:
@@ -143,15 +141,7 @@ class Laboratory:
         if len(ended):
             self.begin_episode(ended)
             observation = self.observation
-        return Frame(
-            observation,
-            frame.reward,
-            frame.episode_end,
-            frame.timed_out,
-            final,
-            frame.sample_interval,
-            frame.production_interval,
-        )
+        return Frame(observation, frame.reward, frame.episode_end, frame.timed_out, final)
 
     def begin_episode(self, lanes: Tensor) -> None:
         """Begin a new episode in these lanes (int64 [n]), whatever they were at."""

@@ -15,7 +15,6 @@ from gnomon.lab.tasks.base import BLANK, CROSS, CROSS_CENTRE, DrawConditions, Ga
 
 NEVER = 2**30  # frame number of an event that is not scheduled
 NO_PRODUCTION = -1
-LONG = 9_999  # frames: nothing in a trial is further away than that
 
 # What `Trials` keeps of each lane from frame to frame; `state_dict` saves it.
 LANE_STATE = (
@@ -31,8 +30,6 @@ class TrialFrame:
     reward: Tensor  # float [lanes]
     episode_end: Tensor  # bool [lanes]: this was the episode's last frame
     timed_out: Tensor  # bool [lanes]: the episode ended because its time was up
-    sample_interval: Tensor  # int16 [lanes]: t_s of a production that ended here and may earn a reward; -1 elsewhere
-    production_interval: Tensor  # int16 [lanes]: its t_p; -1 elsewhere
 
 
 class Trials:
@@ -74,8 +71,6 @@ class Trials:
         self.running = torch.zeros(lanes, dtype=torch.bool, device=self.device)
         self.tolerance = torch.zeros(lanes, dtype=torch.float64, device=self.device)
         self._rows: list[tuple[Tensor, Tensor]] = []
-        # On nearly every frame no production ends: one tensor says so for all of them, and is never written to.
-        self._none_produced = torch.full((lanes,), NO_PRODUCTION, dtype=torch.int16, device=self.device)
         self.reset(torch.arange(lanes, device=self.device))
 
     # What tasks use.
@@ -95,15 +90,6 @@ class Trials:
         """
         for name, frames in after.items():
             self.due[self._event[name], lanes] = self.now + frames.clamp(min=1)
-
-    def since(self) -> Tensor:
-        """Frames since the trial began and since each of its task's moments: int16 [lanes, 1 + moments].
-
-        Negative ahead of a moment; -LONG if it is not to come, and everywhere where no trial runs.
-        """
-        moments = torch.cat([self.trial_start.unsqueeze(0), self.task.moments(self)])
-        frames = (self.now - moments).clamp_(-LONG, LONG).masked_fill_(~self.running, -LONG)
-        return frames.T.to(torch.int16)
 
     # The frame loop.
 
@@ -128,15 +114,12 @@ class Trials:
 
         reward = torch.zeros(self.lanes, device=self.device)
         ended = outcome.nonzero().squeeze(1)
-        produced = (self._none_produced, self._none_produced)
         if len(ended):
-            produced = self._produced(ended, outcome[ended])
             self._finish(ended, outcome[ended], reward)
         beginning = begins.nonzero().squeeze(1)
         if len(beginning):
             self._begin(beginning, reward)
-        episode_end, timed_out = self._close(gaze)
-        return TrialFrame(reward, episode_end, timed_out, *produced)
+        return TrialFrame(reward, *self._close(gaze))
 
     def _hovered(self, on_cross: Tensor, pressing: Gaze | None) -> Tensor:
         """Lanes whose gaze has now rested on the cross long enough; a click on the monitor halts it."""
@@ -155,16 +138,6 @@ class Trials:
         self.task.begin(self, lanes, drawn)
         if self.task.fixation_reward:
             reward[lanes] += self.task.fixation_reward
-
-    def _produced(self, lanes: Tensor, outcome: Tensor) -> tuple[Tensor, Tensor]:
-        """Sample and production intervals of these trials [n] where they may earn a reward: each int16 [lanes]."""
-        if not self.task.produces:
-            return self._none_produced, self._none_produced
-        lanes = lanes[answered(outcome) & self.task.rewardable(self, lanes)]
-        sample, production = self._none_produced.clone(), self._none_produced.clone()
-        sample[lanes] = self.condition("sample_interval")[lanes].clamp(max=LONG).short()
-        production[lanes] = self.production[lanes].clamp(max=LONG).short()
-        return sample, production
 
     def _finish(self, lanes: Tensor, outcome: Tensor, reward: Tensor) -> None:
         earned = self.task.reward(self, lanes, outcome)

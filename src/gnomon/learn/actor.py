@@ -33,20 +33,13 @@ class Actor:
         first = torch.empty(T + 1, B, dtype=torch.bool, device=lab.device)
         action = torch.empty(T, B, dtype=torch.int64, device=lab.device)
         log_prob, reward = (torch.empty(T, B, device=lab.device) for _ in range(2))
-        t_s, t_p = (torch.empty(T, B, dtype=torch.int16, device=lab.device) for _ in range(2))
-        since = torch.empty(T + 1, *lab.trials.since().shape, dtype=torch.int16, device=lab.device)
         state_before = self.subject.state
-        ids[0], first[0], since[0] = lab.observation, self.subject.first, lab.trials.since()
+        ids[0], first[0] = lab.observation, self.subject.first
         for t, moment in enumerate(islice(frames(lab, self.subject), T)):
             decision, frame = moment.decision, moment.frame
             action[t], log_prob[t], reward[t] = decision.action, decision.log_prob, frame.reward
-            t_s[t], t_p[t] = frame.sample_interval, frame.production_interval
-            ids[t + 1], first[t + 1], since[t + 1] = frame.observation, frame.episode_end, lab.trials.since()
-        return Unroll(ids, first, action, log_prob, reward, first[1:].clone(), t_s, t_p, since, state_before)
-
-    def restart(self) -> None:
-        """Put every lane into the initial state."""
-        self.subject.restart()
+            ids[t + 1], first[t + 1] = frame.observation, frame.episode_end
+        return Unroll(ids, first, action, log_prob, reward, first[1:].clone(), state_before)
 
     def state_dict(self) -> dict[str, Tensor]:
         """States, generator, cache and laboratory: all that the coming unrolls depend on, but the weights.

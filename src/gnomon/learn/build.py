@@ -28,8 +28,7 @@ def build_actor(config: RunConfig, name: str = "") -> Actor:
     )
     agent = build_agent(config, laboratory).to(device)
     drawing = torch.Generator(device).manual_seed(stream(config.seed, f"actions{name}"))
-    drawings = laboratory.observations // laboratory.lattice.count
-    cache = FeatureCache(agent, laboratory.render, laboratory.observations, drawings)
+    cache = FeatureCache(agent, laboratory.render, laboratory.observations)
     return Actor(laboratory, agent, cache, drawing, length=learning.unroll)
 
 

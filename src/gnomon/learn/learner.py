@@ -9,7 +9,6 @@ and one optimiser step follow, at a fixed price if `vision_sample` is set. What 
 from collections.abc import Mapping, Sequence
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 from torch.nn.utils import clip_grad_norm_
 
@@ -36,7 +35,6 @@ class Learner:
         self.agent, self.cache, self.config, self.generator = agent, cache, config, generator
         self.learning_rate = LearningRate(config.optimiser, config.schedule)
         self.entropy_cost = config.loss.entropy_cost
-        self.vision_learns = True
         self.updates = 0
         self.waiting: Unroll | None = None
         self._for_vision = VisionGradient(cache.observations, generator)
@@ -59,7 +57,7 @@ class Learner:
         self.optimiser.param_groups[0]["lr"] = factor * rates.learning_rate
         self.vision_optimiser.param_groups[0]["lr"] = factor * rates.vision_learning_rate
 
-        latest, size = unroll, self.config.batch
+        size = self.config.batch
         unroll = unroll if self.waiting is None else Unroll.join([self.waiting, unroll])
         order = torch.randperm(unroll.lanes, generator=self.generator).to(unroll.ids.device)
         batches = [lanes for lanes in order.split(size) if len(lanes) == size]
@@ -69,7 +67,7 @@ class Learner:
         metrics = means([self._update(unroll.select(lanes)) for lanes in batches])
         metrics |= {"learning_rate": factor * rates.learning_rate, "entropy_cost": self.entropy_cost}
         for aid in self.aids:
-            metrics |= aid.after_unroll(latest, metrics)
+            metrics |= aid.after_unroll(metrics)
         return metrics
 
     @property
@@ -85,7 +83,7 @@ class Learner:
     def _update(self, batch: Unroll) -> dict[str, Tensor]:
         """One update of the controller and the heads; every few of them, one of vision."""
         distinct, places = batch.ids.unique(return_inverse=True)
-        features = self.cache.features(distinct).requires_grad_(self.vision_learns)
+        features = self.cache.features(distinct).requires_grad_()
         loss, metrics = self.loss(batch, features, places)
         loss.backward()
         for aid in self.aids:
@@ -94,34 +92,24 @@ class Learner:
         for aid in self.aids:
             aid.after_step()
         self.updates += 1
-        if features.grad is not None:
-            self._for_vision.add(distinct, features.grad)
-            if self._for_vision.batches >= self.config.optimiser.vision_every:
-                metrics |= self._update_vision()
+        assert features.grad is not None
+        self._for_vision.add(distinct, features.grad)
+        if self._for_vision.batches >= self.config.optimiser.vision_every:
+            metrics |= self._update_vision()
         return metrics
 
     def loss(self, batch: Unroll, features: Tensor, places: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a batch; features [N, F] of its observations, places [T + 1, B] of each frame's among them."""
         drive = self.agent.controller.drive(features)  # [N, D]
-        if any(aid.reads_units for aid in self.aids):
-            output, _ = self.agent.unroll(F.embedding(places, drive), batch.first, batch.state)
-        else:
-            output = self.agent.unroll_distinct(drive, places, batch.first, batch.state)
-        settings, r_t = self.config.loss, batch.reward
-        for aid in self.aids:
-            r_t = aid.reward(batch, r_t)
-        discount_t = settings.discount * (~batch.end)
-        values, baseline = output.value[:-1], output.value.detach()
-        for aid in self.aids:
-            values, baseline = aid.critic(batch, output, r_t, discount_t, values, baseline)
+        output = self.agent.unroll_distinct(drive, places, batch.first, batch.state)
+        settings = self.config.loss
         return impala_loss(
             output.logits[:-1],
-            values,
-            baseline,
+            output.value,
             batch.log_prob,
             batch.action,
-            r_t,
-            discount_t,
+            batch.reward,
+            settings.discount * (~batch.end),
             entropy_cost=self.entropy_cost,
             value_cost=settings.value_cost,
             horizon=settings.horizon,

@@ -20,7 +20,7 @@ from gnomon.learn.curves import Curves
 from gnomon.learn.learner import Learner, NotFiniteError, means
 from gnomon.learn.pipeline.source import lanes_here, settled
 from gnomon.learn.schedule import Progress
-from gnomon.learn.scores import Recent, rewarded_share
+from gnomon.learn.scores import Recent
 from gnomon.learn.source import Source, SourceLost
 from gnomon.records.contents import (
     METRICS,
@@ -40,7 +40,6 @@ Written = TypeVar("Written")
 
 LOG_ROUNDS = 2  # rounds between two lines of metrics
 CHECKPOINT_MINUTES = 2.0
-SUCCESS_DECAY = 0.8  # of the running share of rewarded trials, per round
 
 
 @dataclass(frozen=True)
@@ -109,12 +108,6 @@ class Trainer:
         trials = self.source.take_trials()
         self._trials.append(trials)
         self._recent.add(trials)
-        if len(trials):
-            self.progress.success += (1 - SUCCESS_DECAY) * (rewarded_share(trials) - self.progress.success)
-            self.progress.best = max(self.progress.best, self.progress.success)
-        restarts = [aid.after_round(self.progress, self.rounds) for aid in self.learner.aids]
-        if any(restarts):
-            self.source.restart()
         return means(turns) | {"reward_rate": 1000 * float(trials["reward"].sum()) / (self.frames - frames)}
 
     # The whole run.

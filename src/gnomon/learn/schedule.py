@@ -17,12 +17,6 @@ class Progress:
     frames: int = 0
     total: int = 1
     """Frames of the whole schedule."""
-    success: float = 0.0
-    """Running share of rewarded trials."""
-    best: float = 0.0
-    """Largest running share of rewarded trials so far."""
-    polish: float = 0.0
-    """Share of the polishing that is over; only the aid `success_annealing` moves it."""
 
     @property
     def done(self) -> float:
@@ -58,8 +52,3 @@ class LearningRate:
 def ramp(value: float, start: float, end: float) -> float:
     """From 0 at the start to 1 at the end, in a straight line."""
     return min(1.0, max(0.0, (value - start) / (end - start))) if end > start else float(value >= end)
-
-
-def between(first: float, final: float, progress: float) -> float:
-    """From the first value to the final one in equal ratios (a zero at either end: in equal steps)."""
-    return first * (final / first) ** progress if first * final else first + (final - first) * progress

@@ -49,8 +49,3 @@ class Recent:
         self._trials.extend(
             (interval, bool(within), bool(rewarded)) for interval, within, rewarded in state["trials"].tolist()
         )
-
-
-def rewarded_share(trials: pl.DataFrame) -> float:
-    """Share of trials that earned something."""
-    return trials.select((pl.col("reward") > 0).mean()).item()

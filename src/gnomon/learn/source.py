@@ -21,10 +21,6 @@ class Source(Protocol):
         """The next unroll to learn from."""
         ...
 
-    def restart(self) -> None:
-        """Put every lane into the initial state."""
-        ...
-
     def take_trials(self) -> pl.DataFrame:
         """The trials in the unrolls since the last call."""
         ...
@@ -52,9 +48,6 @@ class OwnLanes:
 
     def unroll(self) -> Unroll:
         return self.actor.unroll()
-
-    def restart(self) -> None:
-        self.actor.restart()
 
     def take_trials(self) -> pl.DataFrame:
         return take_trials(self.actor.laboratory.trials)

@@ -22,9 +22,6 @@ class Unroll:
     log_prob: Tensor  # float [T, B] of that action when it was taken
     reward: Tensor  # float [T, B] that followed it
     end: Tensor  # bool [T, B] the episode ended with it
-    t_s: Tensor  # int16 [T, B] sample interval of a production that ended with it, in frames; -1 elsewhere
-    t_p: Tensor  # int16 [T, B] that production interval, in frames; -1 elsewhere
-    since: Tensor  # int16 [T + 1, B, M] what `Trials.since` says at each frame; the agent does not see it
     state: State  # [B, ...] of the controller before frame 0
 
     @property
@@ -34,11 +31,6 @@ class Unroll:
     @property
     def frames(self) -> int:
         return self.action.numel()
-
-    @property
-    def idle(self) -> Tensor:
-        """Whether no trial runs at frame 0: bool [B]."""
-        return self.since[0, :, 0] < 0
 
     def select(self, lanes: Tensor) -> Self:
         """The unrolls of these lanes (int [n])."""
@@ -61,8 +53,9 @@ class Unroll:
 
     @classmethod
     def from_tensors(cls, tensors: dict[str, Tensor]) -> Self:
+        """From those of `tensors`; others, which earlier versions saved, are ignored."""
         state = {n.removeprefix("state."): t for n, t in tensors.items() if n.startswith("state.")}
-        return cls(state=state, **{name: t for name, t in tensors.items() if not name.startswith("state.")})
+        return cls(state=state, **{each.name: tensors[each.name] for each in fields(cls) if each.name != "state"})
 
     def to(self, device: torch.device | str) -> Self:
         return self.from_tensors({name: tensor.to(device) for name, tensor in self.tensors().items()})

@@ -30,16 +30,6 @@ PRINTED = (
 # A setting belongs to the first topic of which a word is part of its name. An aid is one setting.
 TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
-        "Reward shaping: in training, the reward falls smoothly with the timing error (frames) instead of being right "
-        "or wrong; it may pay the discount back.",
-        ("reward_shaping",),
-    ),
-    (
-        "LSTD critic: the values in V-trace are solved by least squares instead of learned by gradients. A privileged "
-        "one sees, in training, the times of the trial, which the agent does not.",
-        ("lstd_critic",),
-    ),
-    (
         "Another gaze: size of a step (engine pixels) and limit (degrees). Agents with and without a memory do not "
         "move on the same lattice.",
         ("gaze_step", "gaze_limit"),
@@ -51,8 +41,6 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
         "(data-dependent initialisation).",
         ("whitened_inputs",),
     ),
-    ("Initial state: an episode begins with the mean state between two trials instead of zeros.", ("initial_state",)),
-    ("Vision freeze: vision learns for the first frames only.", ("vision_freeze",)),
     ("Vision learns from the summed gradients of several updates.", ("vision_every",)),
     ("Vision learns from an unbiased random sample of observations, and not all are seen anew after each of its steps.",
      ("vision_sample",)),
@@ -61,8 +49,6 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Pipeline: the lanes act while the learner learns, with one unroll of lag; otherwise they take turns.",
      ("pipeline",)),
     ("KL-limited step size: steps shrink when the policy changes too fast.", ("kl_limit",)),
-    ("Annealing by success: learning rates and entropy cost fall with rewarded trials.", ("success_annealing",)),
-    ("Rollback: when success falls to this share of its best, earlier weights are restored.", ("rollback",)),
     ("Annealing by frames: learning rates or entropy cost fall in the course of a run.",
      ("anneal_from", "anneal_until", "final_learning_rate", "final_entropy")),
     ("A hidden layer in the value network.", ("value_units",)),

@@ -44,9 +44,8 @@ class AgentSubject(Subject[AgentDecision]):
         self.cache = cache or FeatureCache(agent, laboratory.render, laboratory.observations)
         self.alter: Callable[[Tensor], Tensor] | None = None
         """Changes the units [lanes, units] of a controller without a memory. None, but for interventions."""
-        self.state: State
+        self.state: State = self.initial_state()
         """The controller's state in each lane, before the frame that comes: unit name -> [lanes, ...]."""
-        self.restart()
         self.first = torch.ones(laboratory.lanes, dtype=torch.bool, device=laboratory.device)
         """Whether what is seen now is the first of an episode, so that the state is reset: bool [lanes]."""
 
@@ -74,10 +73,6 @@ class AgentSubject(Subject[AgentDecision]):
 
     def look_anew(self) -> None:
         self.cache = FeatureCache(self.agent, self.laboratory.render, self.laboratory.observations)
-
-    def restart(self) -> None:
-        """Put every lane into the initial state."""
-        self.state = self.initial_state()
 
     def initial_state(self) -> State:
         """The state with which an episode begins, in every lane."""

@@ -215,10 +215,6 @@ class Task(ABC):
         `fired` (bool [events, lanes]) tells which timers ran out on this frame. Timeouts precede responses.
         """
 
-    def moments(self, trials: "Trials") -> Tensor:
-        """Frames at which what a trial is worth changes, past or to come: int [moments, lanes]. See `Trials.since`."""
-        return trials.due[1:]
-
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:  # noqa: B027 (most need nothing)
         """These trials have ended (int [n]): move curricula, lengthen pauses."""
 

@@ -219,10 +219,6 @@ class ReadySetGo(Task):
             broken |= (trials.production > 0) & (late | back)
         return required & broken
 
-    def moments(self, trials: "Trials") -> Tensor:
-        ready, set_ = trials.event("ready"), trials.event("set")
-        return torch.stack([ready, set_, set_ + trials.condition("sample_interval")])  # the last: time to respond
-
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
         success = (outcome == Outcome.CORRECT) * (1 - trials.condition("probe")[lanes])
         interval = self._curriculum(trials.condition("sample_interval")[lanes])

@@ -11,23 +11,14 @@ from typing import TYPE_CHECKING
 
 from gnomon.learn.aids.base import Aid
 from gnomon.learn.aids.chrono import Chrono, ChronoSettings
-from gnomon.learn.aids.initial_state import InitialState, InitialStateSettings
 from gnomon.learn.aids.kl_limit import KLLimit, KLLimitSettings
-from gnomon.learn.aids.lstd_critic import LSTDCritic, LSTDCriticSettings
-from gnomon.learn.aids.reward_shaping import RewardShaping, RewardShapingSettings
-from gnomon.learn.aids.rollback import Rollback, RollbackSettings
-from gnomon.learn.aids.success_annealing import SuccessAnnealing, SuccessAnnealingSettings
-from gnomon.learn.aids.vision_freeze import VisionFreeze, VisionFreezeSettings
 from gnomon.learn.aids.whitened_inputs import WhitenedInputs, WhitenedInputsSettings
 
 if TYPE_CHECKING:
     from gnomon.learn.learner import Learner
 
-# In this order they are built and asked. Annealing by success comes before what it anneals.
-KINDS: tuple[type[Aid], ...] = (
-    Chrono, WhitenedInputs, InitialState, SuccessAnnealing, VisionFreeze, RewardShaping, LSTDCritic, KLLimit, Rollback,
-)  # fmt: skip
-AIDS: dict[str, type[Aid]] = {kind.name: kind for kind in KINDS}
+# In this order they are built and asked.
+AIDS: dict[str, type[Aid]] = {kind.name: kind for kind in (Chrono, WhitenedInputs, KLLimit)}
 
 
 @dataclass(frozen=True)
@@ -35,17 +26,10 @@ class Aids:
     """Which aids are on, and the settings of each."""
 
     use: tuple[str, ...] = ()
-    """Names of the aids that are on: chrono, whitened_inputs, initial_state, success_annealing, vision_freeze,
-    reward_shaping, lstd_critic, kl_limit, rollback."""
+    """Names of the aids that are on: chrono, whitened_inputs, kl_limit."""
     chrono: ChronoSettings = field(default_factory=ChronoSettings)
     whitened_inputs: WhitenedInputsSettings = field(default_factory=WhitenedInputsSettings)
-    initial_state: InitialStateSettings = field(default_factory=InitialStateSettings)
-    success_annealing: SuccessAnnealingSettings = field(default_factory=SuccessAnnealingSettings)
-    vision_freeze: VisionFreezeSettings = field(default_factory=VisionFreezeSettings)
-    reward_shaping: RewardShapingSettings = field(default_factory=RewardShapingSettings)
-    lstd_critic: LSTDCriticSettings = field(default_factory=LSTDCriticSettings)
     kl_limit: KLLimitSettings = field(default_factory=KLLimitSettings)
-    rollback: RollbackSettings = field(default_factory=RollbackSettings)
 
     def __post_init__(self) -> None:
         for name in self.use:
@@ -58,5 +42,5 @@ class Aids:
 
 
 def build_aids(aids: Aids, learner: Learner) -> list[Aid]:
-    """Those that are on, in the order of `KINDS`."""
+    """Those that are on, in the order of `AIDS`."""
     return [AIDS[name](getattr(aids, name), learner) for name in aids.use]

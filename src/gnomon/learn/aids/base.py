@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from torch import Tensor, nn
 
 if TYPE_CHECKING:
-    from gnomon.agent.agent import Output
     from gnomon.learn.learner import Learner
     from gnomon.learn.schedule import Progress
-    from gnomon.learn.unroll import Unroll
 
 
 class Aid:
@@ -18,8 +16,6 @@ class Aid:
 
     name: ClassVar[str]
     """As in `learning.aids.use`, and of its settings."""
-    reads_units: ClassVar[bool] = False
-    """Whether `critic` reads the units of every frame, so that they must be there."""
 
     def __init__(self, settings: Any, learner: Learner) -> None:
         self.settings, self.learner = settings, learner
@@ -33,29 +29,15 @@ class Aid:
     def before_unroll(self, progress: Progress) -> None:
         """A round of unrolls is about to be learned from."""
 
-    def reward(self, batch: Unroll, r_t: Tensor) -> Tensor:
-        """The rewards [T, B] to learn from."""
-        return r_t
-
-    def critic(
-        self, batch: Unroll, output: Output, r_t: Tensor, discount_t: Tensor, values: Tensor, baseline: Tensor
-    ) -> tuple[Tensor, Tensor]:
-        """The values [T, B] that learn, and the baseline [T + 1, B] that V-trace goes by."""
-        return values, baseline
-
     def before_step(self) -> None:
         """Gradients are there, and are about to be clipped."""
 
     def after_step(self) -> None:
         """The controller and the heads have moved."""
 
-    def after_unroll(self, unroll: Unroll, metrics: dict[str, float]) -> dict[str, float]:
+    def after_unroll(self, metrics: dict[str, float]) -> dict[str, float]:
         """The round's unrolls have been learned from; returns metrics of its own."""
         return {}
-
-    def after_round(self, progress: Progress, rounds: int) -> bool:
-        """The round's trials have been counted. Returns whether all lanes must restart from the initial state."""
-        return False
 
     # Saving and continuing.
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 from gnomon.learn.aids.base import Aid
 from gnomon.learn.schedule import Progress
-from gnomon.learn.unroll import Unroll
 
 SLOWER, FASTER = 0.85, 1.04  # factors of the step size after a round above the limit, and after one below
 
@@ -36,7 +35,7 @@ class KLLimit(Aid):
     def before_unroll(self, progress: Progress) -> None:
         self.limit = self.settings.nats * self.learner.learning_rate.scheduled(progress) ** 2
 
-    def after_unroll(self, unroll: Unroll, metrics: dict[str, float]) -> dict[str, float]:
+    def after_unroll(self, metrics: dict[str, float]) -> dict[str, float]:
         factors = self.learner.learning_rate.factors
         if "kl" in metrics:  # a batch was full
             change = SLOWER if metrics["kl"] > self.limit else FASTER

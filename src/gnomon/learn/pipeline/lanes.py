@@ -28,20 +28,13 @@ class Lanes:
         self.actor, self.sample = build_actor(config), config.learning.optimiser.vision_sample
 
     @torch.no_grad()
-    def follow(self, weights: Arrays, steps: int, restart: bool) -> None:
-        """Take in weights. If vision's have changed, it was in this many small steps; 0: it will not learn any more.
-
-        restart: the weights are those of long ago, and every lane begins in the initial state.
-        """
+    def follow(self, weights: Arrays, steps: int) -> None:
+        """Take in weights. If vision's have changed, it was in this many small steps."""
         own, seeing = self.actor.agent.state_dict(), changes(self.actor.agent.vision.parameters())
         for name, tensor in tensors_of(weights).items():
-            if restart or not torch.equal(own[name], tensor):  # what is the same need not be seen anew
+            if not torch.equal(own[name], tensor):  # what is the same need not be seen anew
                 own[name].copy_(tensor)
-        if restart:
-            self.actor.restart()
-        if not steps:
-            self.actor.cache.look_ahead()
-        elif self.sample and not restart and changes(self.actor.agent.vision.parameters()) != seeing:
+        if self.sample and changes(self.actor.agent.vision.parameters()) != seeing:
             self.actor.cache.refresh(None, steps * self.sample)
 
     def act(self) -> tuple[Arrays, np.ndarray, np.ndarray]:

@@ -48,7 +48,6 @@ class Pipeline:
         self._ready: tuple[Unroll, Tensor, Tensor] | None = None  # acted, but not yet learned from; and its trials
         self._asked_at = 0  # updates of the learner when the unroll under way, or ready, was asked for
         self._trials: list[pl.DataFrame] = []  # of the unrolls handed out
-        self._restart = False  # all lanes, before they act again
 
     # Unrolls.
 
@@ -64,10 +63,6 @@ class Pipeline:
         self._trials.append(trial_table(trials.task, whole, real, trials.row_columns()))
         self._ask()
         return unroll
-
-    def restart(self) -> None:
-        """Put every lane into the initial state, before the unroll that is asked for next."""
-        self._restart = True
 
     def _ask(self) -> None:
         """Let the lanes act the next unroll with the weights of now."""
@@ -86,9 +81,7 @@ class Pipeline:
         """Give the lanes, which wait, the weights of now. The first call starts them."""
         lanes = self._lanes = self._lanes or Far(self.config)
         steps = max(1, (self.learner.updates - self._asked_at) // self.config.learning.optimiser.vision_every)
-        weights = arrays_of(self.learner.agent.state_dict())
-        lanes.tell("follow", weights, steps if self.learner.vision_learns else 0, self._restart)
-        self._restart = False
+        lanes.tell("follow", arrays_of(self.learner.agent.state_dict()), steps)
         if self._saved:
             lanes.tell("load", arrays_of(self._saved))
             self._saved = {}
