@@ -123,7 +123,7 @@ def test_probes_and_chosen_units(here: Path, capsys: Captured) -> None:
         (["train", "--task-name", "bisect"], "choose"),
         (["train", "--learning.device", "cuda:7", *SMALL], "this machine has cpu"),
         (["train", "--learning.loss.entropy-cost", "-0.01"], "at least 0"),
-        (["train", "--learning.aids.success-annealing.final-entropy-cost", "-0.01"], "at least 0"),
+        (["train", "--learning.aids.kl-limit.nats", "-0.01"], "above 0"),
         (["train", "--learning.aids.use", "chrono", "kl-limt"], "unknown aid 'kl-limt'; choose chrono, "),
         (["train", "--frames", "-5"], "a limit must be above 0"),
         (["train", "--name", "../mine"], "--name is '../mine'; a name has letters"),

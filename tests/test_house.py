@@ -37,7 +37,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "play": (*ALL, "study", "report"),
     "commands": (*ALL, "study", "report", "play"),
 }
-TOP = dict.fromkeys(("config", "config_v1", "presets", "saving"), "learn") | {
+TOP = dict.fromkeys(("config", "presets", "saving"), "learn") | {
     "cli": "commands",
     "__main__": "commands",
 }
