@@ -52,7 +52,7 @@ def shipped(name: str) -> tuple[Agent, RunConfig]:
 
 
 def untrained(controller: str) -> tuple[Agent, RunConfig]:
-    config = replace(CONFIG, agent=AgentConfig(controller, value_units=256))
+    config = replace(CONFIG, agent=AgentConfig(controller, units=32, features=32, value_units=16))
     return build_agent(config, Laboratory(config.task, config.optics)), config
 
 
