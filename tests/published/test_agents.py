@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import load_file, save
 from small_run import CONFIG, FRAMES_PER_ROUND
 
+from gnomon.config import read_config
 from gnomon.learn.loop import Limits, start
 from gnomon.published import agents
 from gnomon.published.agents import check_published, find_agent, is_published, load_agent, publish_agent, thinned
@@ -82,7 +83,8 @@ def test_a_published_folder_has_the_agent_and_how_it_came_about(run: Path, tmp_p
         "config.json", "evaluation/trials.parquet", "metrics.jsonl", "published.json", "versions.json",
         "weights.safetensors",
     ]  # fmt: skip
-    for same in ("config.json", "versions.json", "metrics.jsonl"):
+    assert read_config(out / "config.json") == read_config(run / "config.json")
+    for same in ("versions.json", "metrics.jsonl"):
         assert (out / same).read_bytes() == (run / same).read_bytes()
     table, shipped = (read_trials(folder / "evaluation" / "trials.parquet") for folder in (run, out))
     assert shipped.equals(table.select(shipped.columns))

@@ -78,7 +78,7 @@ def test_the_results_show_what_the_command_prints(capsys) -> None:
 def test_documents_show_what_commands_print(document: str, options: list[str], capsys) -> None:
     assert main(["results", *options]) == 0
     printed = capsys.readouterr().out
-    assert printed.count("\n") > 10
+    assert printed.count("\n") >= 4
     assert printed in (ROOT / document).read_text(encoding="utf-8"), f"write it again: gnomon results {options}"
 
 

@@ -139,8 +139,8 @@ def publish_agent(run: Path, out: Path) -> list[str]:
     lines = read_lines(run / METRICS).up_to(checkpoint.known().rounds)
     with whole(out) as part:
         part.mkdir(parents=True)
-        for name in ("config.json", "versions.json"):
-            shutil.copyfile(run / name, part / name)
+        (part / "config.json").write_text(config.to_json())  # in the present format
+        shutil.copyfile(run / "versions.json", part / "versions.json")
         (part / METRICS).write_bytes(b"".join(line + b"\n" for line in thinned(lines)))
         problem = why_not(run / TRIALS, config)
         if problem:

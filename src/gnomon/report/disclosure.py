@@ -30,8 +30,7 @@ PRINTED = (
 # A setting belongs to the first topic of which a word is part of its name. An aid is one setting.
 TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
-        "Another gaze: size of a step (engine pixels) and limit (degrees). Agents with and without a memory do not "
-        "move on the same lattice.",
+        "Another gaze: size of a step (engine pixels) and limit (degrees).",
         ("gaze_step", "gaze_limit"),
     ),
     ("Another image: size in pixels (height, width) and field of view in degrees.", ("retina", "field_of_view")),

@@ -9,7 +9,6 @@ from gnomon.report.figures.variants import draw_variants, variants_panels
 from gnomon.report.gallery import Gallery
 from gnomon.report.page import Figure, Section, Table
 from gnomon.report.sections.production import MOST_COLOURS
-from gnomon.report.statements.variants import NOT_YET
 from gnomon.report.wording import estimated, mean, number, over_seeds, share, share_estimated
 from gnomon.study.files import Family, Study
 
@@ -39,11 +38,9 @@ def section(study: Study, gallery: Gallery) -> Section:
         )  # fmt: skip
         figures.append(Figure((drawn,), "Reward rate of every agent", caption_of(draw_learning_curves)))
     header = ("agent", "seeds", "million frames", "within tolerance (95 % over lanes)", "slope", "r.m.s. error, frames")
-    text = ["One seed decides nothing about a kind of agent: another seed may do better or worse."]
-    if any(family.horizon is not None for family in study.families):
-        text.append(f"10-step RL: {NOT_YET[0].lower()}{NOT_YET[1:]}.")
+    text = "One seed decides nothing about a kind of agent: another seed may do better or worse."
     rows = tuple(row(study, family) for family in study.families)
-    return Section("Variants", tuple(text), tuple(figures), (Table("Every agent", header, rows),))
+    return Section("Variants", (text,), tuple(figures), (Table("Every agent", header, rows),))
 
 
 def row(study: Study, family: Family) -> tuple[str, ...]:
