@@ -27,16 +27,17 @@ demo: setup
 	$(BIN)/gnomon play --no-open --out $(DEMO)/paper/play.html
 	$(BIN)/gnomon reproduce --out $(DEMO)/paper --live $(DEMO)/runs/live
 
-# The extras for clusters and Stable-Baselines3 are needed by their tests only.
-$(CLUSTER): $(STAMP)
+# The extras for clusters and Stable-Baselines3 are needed by their tests only; all is installed in one go.
+$(CLUSTER): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev,cluster,sb3]"
-	touch $(CLUSTER)
+	touch $(STAMP) $(CLUSTER)
 
-test: setup $(CLUSTER) lint types
+test: $(CLUSTER) lint types
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 # Malformed command lines, damaged files, kills and lost nodes, with new seeds until the time is up: see docs/reliability.md.
-chaos: setup $(CLUSTER)
+chaos: $(CLUSTER)
 	GNOMON_CHAOS_MINUTES=$(MINUTES) $(BIN)/python -m pytest tests/chaos
 
 lint: setup
