@@ -4,9 +4,10 @@
     for run in runs/room/*/; do gnomon evaluate $run; done
     python examples/answers_by_condition.py runs/room docs/images/room
 
-Runs of one condition are called NAME-SEED. Printed for each condition: the share of trials within 8 frames, the slope
-of mean t_p over t_s, and mean t_p at each sample interval, all of them means over seeds; the share and the slope with
-their lowest and highest seed. t_p in frames; - where no trial was answered, or the interval was not asked for.
+Runs of one condition are called AGENT_CONDITION-SEED. Printed for each condition: the share of trials within 8 frames,
+the slope of mean t_p over t_s, and mean t_p at each sample interval, all of them means over seeds; the share and the
+slope with their lowest and highest seed. t_p in frames; - where no trial was answered, or the interval was not asked
+for. Runs that answered nothing at all are named at the end.
 """
 
 import re
@@ -18,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from gnomon.analysis.performance import Production, production
-from gnomon.commands.results import markdown_table
+from gnomon.commands.results import attempt, markdown_table
 from gnomon.published.agents import TRIALS
 from gnomon.records.runs import list_runs
 from gnomon.records.trials import read_trials
@@ -28,14 +29,16 @@ from gnomon.report.figures.style import PALETTE, legend_above, panels, save, sty
 NAME = re.compile(r"(?P<agent>[^_]+)_(?P<condition>.+)-\d+")  # lstm_20deg-0
 
 
-def conditions(folder: Path) -> dict[tuple[str, str], list[Production]]:
+def conditions(folder: Path, left_out: list[str]) -> dict[tuple[str, str], list[Production]]:
     """The evaluations of each agent and condition, in the order in which the runs were begun."""
     found: dict[tuple[str, str], list[Production]] = defaultdict(list)
     for run in list_runs(folder):
         match = NAME.fullmatch(run.path.name)
         if match and (run.path / TRIALS).exists():
-            found[match["agent"], match["condition"]].append(production(read_trials(run.path / TRIALS)))
-    return dict(found)
+            made = attempt(lambda run=run: production(read_trials(run.path / TRIALS)), why := [])
+            left_out += [f"{run.path.name}: {reason}" for reason in why]
+            found[match["agent"], match["condition"]] += [made] if made else []
+    return {who: seeds for who, seeds in found.items() if seeds}
 
 
 def means(seeds: Sequence[Production]) -> dict[int, float]:
@@ -53,9 +56,13 @@ def spread(values: Sequence[float], form: str) -> str:
 
 
 def main(folder: Path, figure: Path | None) -> None:
-    found = conditions(folder)
+    left_out: list[str] = []
+    found = conditions(folder, left_out)
     if not found:
-        raise SystemExit(f"{folder} has no evaluated runs called AGENT_CONDITION-SEED; run gnomon evaluate RUN first")
+        raise SystemExit(
+            "; ".join(left_out)
+            or f"{folder} has no evaluated runs called AGENT_CONDITION-SEED; run gnomon evaluate RUN first"
+        )
     intervals = sorted({interval for seeds in found.values() for interval in means(seeds)})
     rows = []
     for (agent, condition), seeds in found.items():
@@ -64,6 +71,8 @@ def main(folder: Path, figure: Path | None) -> None:
         cells = [f"{at[interval]:.0f}" if interval in at else "-" for interval in intervals]
         rows.append([f"{agent}, {condition}", str(len(seeds)), spread(within, ".0f"), spread(slope, ".2f"), *cells])
     print(markdown_table(["agent", "seeds", "within 8 (%)", "slope", *map(str, intervals)], rows), end="")
+    for each in left_out:
+        print(f"left out: {each}")
     if figure is None:
         return
     agents = list(dict.fromkeys(agent for agent, _ in found))

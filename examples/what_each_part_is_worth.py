@@ -21,8 +21,7 @@ import numpy as np
 import polars as pl
 from matplotlib.axes import Axes
 
-from gnomon.commands.results import markdown_table
-from gnomon.records.metrics import read_metrics
+from gnomon.commands.results import attempt, markdown_table
 from gnomon.records.runs import list_runs
 from gnomon.report.figures.style import INK, PALETTE, legend_above, panels, save, styled
 
@@ -37,11 +36,14 @@ def conditions(folder: Path) -> dict[str, list[pl.DataFrame]]:
     found: dict[str, list[tuple[int, pl.DataFrame]]] = {}
     for run in list_runs(folder):
         match = NAME.fullmatch(run.path.name)
-        if match and (run.path / "metrics.jsonl").exists():
-            metrics = read_metrics(run.path / "metrics.jsonl").drop_nulls(["rewarded", "criterion"])
-            found.setdefault(match["condition"], []).append((int(match["seed"]), metrics))
+        metrics = attempt(run.read_metrics, []) if match else None
+        if match and metrics is not None:
+            scored = metrics.drop_nulls(["rewarded", "criterion"])
+            found.setdefault(match["condition"], []).extend([(int(match["seed"]), scored)] if len(scored) else [])
     return {
-        name: [metrics for _, metrics in sorted(seeds, key=lambda s: s[0])] for name, seeds in sorted(found.items())
+        name: [metrics for _, metrics in sorted(seeds, key=lambda s: s[0])]
+        for name, seeds in sorted(found.items())
+        if seeds
     }
 
 

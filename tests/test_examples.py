@@ -253,9 +253,14 @@ def test_answers_by_condition(tmp_path: Path, capsys: Captured) -> None:
             }
         )
         write_trials(trials, tmp_path / "runs" / name / "evaluation" / "trials.parquet")
+    silent = trials.with_columns(production_interval=None, outcome=pl.lit("timeout"))
+    a_run(tmp_path / "runs" / "feedforward_fixed-0", [0.0, 0.0])
+    write_trials(silent, tmp_path / "runs" / "feedforward_fixed-0" / "evaluation" / "trials.parquet")
     example = runpy.run_path(str(EXAMPLES / "answers_by_condition.py"))
     example["main"](tmp_path / "runs", tmp_path / "figure")
-    header, _, *rows = (line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines())
+    *table, last = capsys.readouterr().out.splitlines()
+    assert last.startswith("left out: feedforward_fixed-0: none of the 12 trials has a production interval")
+    header, _, *rows = (line.strip("| ").split(" | ") for line in table)
     assert header == ["agent", "seeds", "within 8 (%)", "slope", "20", "40"]
     assert sorted(rows) == [
         ["feedforward, 20deg", "1", "0 (0 to 0)", "0.50 (0.50 to 0.50)", "10", "20"],

@@ -42,6 +42,7 @@ def test_the_order_of_the_names_does_not_matter() -> None:
         return [aid.name for aid in learner.aids]
 
     assert names("kl_limit", "whitened_inputs", "chrono") == ["chrono", "whitened_inputs", "kl_limit"]
+    assert Aids(use=("kl_limit", "chrono")) == Aids(use=("chrono", "kl_limit"))  # also as configs
 
 
 def test_a_run_without_aids_is_one_in_which_they_do_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
