@@ -22,6 +22,8 @@ PIPELINE = ("off", "on", "auto")
 FORMAT = 3  # of config.json; the first had no number
 GONE = ("initial_state", "lstd_critic", "reward_shaping", "rollback", "success_annealing", "vision_freeze")
 """Aids that format 2 had."""
+UNUSED = ("jump_frames", 0)
+"""A setting of Ready-Set-Go that some configs of format 3 have, and its default, with which it did nothing."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +176,7 @@ class RunConfig:
         name = task.get("name", ReadySetGo.name)
         if not isinstance(name, str) or name not in TASKS:
             raise ValueError(f"unknown task {name!r}; choose {', '.join(TASKS)}")
-        own = {key: value for key, value in task.items() if key != "name"}
+        own = {key: value for key, value in task.items() if key != "name" and (key, value) != UNUSED}
         parts = {key: value for key, value in config.items() if key != "task"}
         return dataclasses.replace(build(cls, parts), task=build(TASKS[name], own))
 

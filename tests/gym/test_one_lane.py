@@ -25,7 +25,11 @@ CHOICE = {
     "target_size": 0.2, "gaze_step": 60, "gaze_limit": 20.0, "frames_off_monitor": 4, **SMALL,
 }  # fmt: skip
 SETTINGS: dict[str, list[dict[str, Any]]] = {
-    "ready_set_go": [QUICK, QUICK | {"hold_probability": 0.7, "hold_frames": 2, "frames_to_fixate": 3}],
+    "ready_set_go": [
+        QUICK,
+        QUICK | {"hold_probability": 0.7, "hold_frames": 2, "frames_to_fixate": 3},
+        QUICK | {"hold_probability": 0.7, "restrained": True},
+    ],
     "cued_production": [QUICK_CLICKS],
     "bisection": [CHOICE],
     "discrimination": [CHOICE, CHOICE | {"flash": 2}],

@@ -48,6 +48,10 @@ CASES: dict[str, tuple[Task, OpticsConfig]] = {
         ReadySetGo(**QUICK, intervals=(5,), hold_probability=1.0),
         OpticsConfig(gaze_step=10),
     ),
+    "restrained": (
+        ReadySetGo(**SHORT, intervals=(10, 25), hold_probability=0.5, restrained=True),
+        OpticsConfig(gaze_step=10),
+    ),
     "coarse gaze": (ReadySetGo(**SHORT, intervals=(12, 20)), OpticsConfig(gaze_step=40, retina=(8, 8))),
     "slow fixation": (ReadySetGo(pause=0, intervals=(12,), frames_to_fixate=7), OpticsConfig()),
     "cued production": (CuedProduction(), OpticsConfig()),

@@ -9,13 +9,11 @@ from gymnasium.utils import seeding
 from torch import Tensor
 
 from gnomon.gym.rows import Row, trial_rows
-from gnomon.lab.laboratory import MOVES, Frame, Laboratory
+from gnomon.lab.laboratory import STAY, Frame, Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import Task
 from gnomon.lab.tasks.base import BLANK, CROSS, Draws
 from gnomon.lab.trials import NEVER
-
-STAY = list(MOVES).index("stay")
 
 CANDIDATES, TRIES = 1024, 64  # trials drawn at once, and how often, in search of one with the wanted conditions
 

@@ -22,7 +22,7 @@ MOVES = {
     "stay": (0, 0), "right": (1, 0), "up right": (1, 1), "up": (0, 1), "up left": (-1, 1),
     "left": (-1, 0), "down left": (-1, -1), "down": (0, -1), "down right": (1, -1),
 }  # fmt: skip
-CLICK = len(MOVES)
+STAY, CLICK = 0, len(MOVES)
 
 
 def action_names(task: Task) -> tuple[str, ...]:
@@ -132,7 +132,7 @@ class Laboratory:
         if lowest < 0 or highest >= len(self.actions):
             wrong = int(lowest if lowest < 0 else highest)
             raise ValueError(f"action is {wrong}; {self.task.name} has 0 to {len(self.actions) - 1}")
-        self.gaze = self._next_gaze.index_select(0, self.gaze.add(action, alpha=self.lattice.count))
+        self.gaze = self._moved(action)
         click = self._press(action) if self.task.clicks else None
         gaze = LatticeGaze(self.gaze, self._inside, self._on_monitor)
         frame = self.trials.step(gaze, click)
@@ -142,6 +142,16 @@ class Laboratory:
             self.begin_episode(ended)
             observation = self.observation
         return Frame(observation, frame.reward, frame.episode_end, frame.timed_out, final)
+
+    def _moved(self, action: Tensor) -> Tensor:
+        """Where each lane looks after its action: int64 [lanes]."""
+        moved = self._next_gaze.index_select(0, self.gaze.add(action, alpha=self.lattice.count))
+        restraint = self.task.restraint(self.trials)
+        if restraint is None:
+            return moved
+        landing = self.lattice.nearest(*self.task.boxes()[restraint.box].middle)
+        moved = torch.where(restraint.jumps & (moved != self.gaze), landing, moved)
+        return torch.where(restraint.held, self.gaze, moved)
 
     def begin_episode(self, lanes: Tensor) -> None:
         """Begin a new episode in these lanes (int64 [n]), whatever they were at."""

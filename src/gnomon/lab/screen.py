@@ -45,6 +45,10 @@ class Box:
     def bottom(self) -> float:
         return self.top + self.height
 
+    @property
+    def middle(self) -> tuple[float, float]:
+        return self.left + self.width / 2, self.top + self.height / 2
+
     @overload
     def contains(self, x: float, y: float) -> bool: ...
     @overload

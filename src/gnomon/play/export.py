@@ -54,6 +54,9 @@ def export_agent(path: Path, report: Report = lambda line: None) -> dict[str, An
 @torch.no_grad()
 def export(agent: Agent, config: RunConfig, name: str, report: Report = lambda line: None) -> dict[str, Any]:
     """An agent that is in memory."""
+    laboratory = Laboratory(config.task, config.optics)
+    if config.task.restraint(laboratory.trials) is not None:
+        raise ValueError(f"{name} was trained with a restrained gaze, which the laboratory in the browser does not have")
     report(f"{name}: a short evaluation")
     probe = evaluate(
         agent, config.task, config.optics, trials=PROBE_TRIALS, seed=1, lanes=PROBE_LANES, record_lanes=PROBE_LANES

@@ -4,7 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from gnomon.lab.laboratory import CLICK, MOVES, Laboratory
+from gnomon.lab.laboratory import CLICK, MOVES, STAY, Laboratory
 from gnomon.lab.tasks.base import CROSS_CENTRE, MONITOR_CENTRE, Plan
 
 UNREACHED = 1e6  # steps to a box that no path leads to
@@ -22,7 +22,7 @@ class Steering:
         self.laboratory = laboratory
         lattice, boxes = laboratory.lattice, laboratory.task.boxes()
         inside = torch.stack([lattice.inside(box) for box in boxes])  # [boxes, gazes]
-        middle = [(box.left + box.width / 2, box.top + box.height / 2) for box in boxes]
+        middle = [box.middle for box in boxes]
         avoid = torch.zeros_like(inside)
         for box, rival in laboratory.task.rival_boxes().items():
             avoid[box] = inside[rival]
@@ -57,6 +57,9 @@ class Steering:
         go = (frame >= plan.depart) & (steps > plan.arrive - frame)
         goal = torch.where(trials.running, torch.where(go, plan.box, self._rest), CROSS_CENTRE)
         action = self.towards(goal)
+        restraint = laboratory.task.restraint(trials)
+        if restraint is not None:  # any move would be the jump
+            action = torch.where(restraint.jumps & ~go, STAY, action)
         # Only a button that is up can be clicked.
         press = plan.press & trials.running & (steps == 0) & ~laboratory.button
         return torch.where(press, CLICK, action)

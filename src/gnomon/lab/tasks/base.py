@@ -71,6 +71,17 @@ FIXATION, RESPONSE = "fixation", "response"
 
 
 @dataclass(frozen=True)
+class Restraint:
+    """What the laboratory does to the gaze of restrained subjects."""
+
+    held: Tensor
+    """Whether each lane's gaze is held where it is, whatever the subject does: bool [lanes]."""
+    jumps: Tensor
+    """Whether each lane's next move, in any direction, takes the gaze into the box: bool [lanes]."""
+    box: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """Where a scripted subject's gaze shall be while a trial runs. Each is one number for all, or one a lane."""
 
@@ -227,6 +238,10 @@ class Task(ABC):
         values = [0.0] * len(Outcome)
         values[Outcome.CORRECT], values[Outcome.WRONG] = self.correct_reward, self.incorrect_reward
         return constant(tuple(values), torch.float32, outcome.device)[outcome] * self.rewardable(trials, lanes)
+
+    def restraint(self, trials: "Trials") -> Restraint | None:
+        """What is done to the gaze on the frame that comes; None: it goes where the subject moves it."""
+        return None
 
     # For scripted subjects.
 

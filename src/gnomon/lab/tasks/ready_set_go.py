@@ -16,6 +16,7 @@ from gnomon.lab.tasks.base import (
     Gaze,
     Outcome,
     Plan,
+    Restraint,
     Task,
     chance,
     choose,
@@ -76,8 +77,8 @@ class ReadySetGo(Task):
     """Share of trials in which the gaze must stay on the cross until Set."""
     hold_frames: int = 10
     """Frames in a row off the cross that such a trial forgives."""
-    jump_frames: int = 0
-    """Frames within which such a trial's gaze, if it leaves the cross after Set, must enter Go; 0: it is free then."""
+    restrained: bool = False
+    """Such a trial holds the gaze until Set, and then takes it to Go with its first move, instead of ending early."""
     ready_colour: Colour = (255, 10, 10)
     """Colour of Ready, the left square."""
     set_colour: Colour = (255, 255, 10)
@@ -106,7 +107,7 @@ class ReadySetGo(Task):
         ):
             raise ValueError(f"foreperiods is {self.foreperiods}; give at least one, in whole frames, none below 0")
         at_least(self, 1, "flash", "rewards_to_promote")
-        at_least(self, 0, "hold_frames", "jump_frames")
+        at_least(self, 0, "hold_frames")
         check_factors("tolerance_factors", self.tolerance_factors)
         for interval in (*self.intervals, *self.probe_intervals):
             if not 0 < self.base_tolerance + self.tolerance_scaling * interval < math.inf:
@@ -205,19 +206,21 @@ class ReadySetGo(Task):
         error = (trials.production - trials.condition("sample_interval")).abs()
         outcome = torch.where(error < trials.tolerance, Outcome.CORRECT, Outcome.WRONG)
         outcome = torch.where(trials.production < 0, Outcome.EARLY, outcome) * entered
-        if self.hold_probability:
-            outcome = torch.where((outcome == 0) & self._broken(trials, looking), Outcome.ABORTED, outcome)
+        if self.hold_probability and not self.restrained:
+            required = self._must_hold(trials) & (trials.production < 0)
+            broken = required & ~looking.inside(CROSS_CENTRE) & (trials.away > self.hold_frames)
+            outcome = torch.where((outcome == 0) & broken, Outcome.ABORTED, outcome)
         return torch.where(fired[-1], Outcome.TIMEOUT, outcome)
 
-    def _broken(self, trials: "Trials", looking: Gaze) -> Tensor:
-        """Lanes that must hold fixation and have been off the cross too long, or after Set have not jumped to Go."""
-        required, on_cross = trials.condition("fixation_hold").bool() & trials.running, looking.inside(CROSS_CENTRE)
-        broken = (trials.production < 0) & ~on_cross & (trials.away > self.hold_frames)
-        if self.jump_frames:
-            late = ~on_cross & (trials.away >= self.jump_frames)
-            back = on_cross & (trials.away > 1)  # it was off the cross on the frame before
-            broken |= (trials.production > 0) & (late | back)
-        return required & broken
+    def restraint(self, trials: "Trials") -> Restraint | None:
+        if not (self.hold_probability and self.restrained):
+            return None
+        restrained, set_is_over = self._must_hold(trials), trials.event("set") <= trials.now
+        return Restraint(held=restrained & ~set_is_over, jumps=restrained & set_is_over, box=GO)
+
+    def _must_hold(self, trials: "Trials") -> Tensor:
+        """Lanes whose trial wants the gaze on the cross until Set: bool [lanes]."""
+        return trials.condition("fixation_hold").bool() & trials.running
 
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
         success = (outcome == Outcome.CORRECT) * (1 - trials.condition("probe")[lanes])
@@ -230,8 +233,9 @@ class ReadySetGo(Task):
     def plan(self, trials: "Trials", production: Tensor, says_long: Tensor) -> Plan:
         """Enter Go that long after Set; where fixation must be held, rest on the cross until then."""
         set_, held = trials.event("set"), trials.condition("fixation_hold").bool()
-        early = 0 if self.jump_frames else self.hold_frames
-        return Plan(GO, arrive=set_ + production, depart=torch.where(held, set_ - early, 0))
+        arrive = set_ + production
+        depart = arrive if self.restrained else set_ - self.hold_frames
+        return Plan(GO, arrive=arrive, depart=torch.where(held, depart, 0))
 
 
 PAPER = ReadySetGo()
