@@ -56,7 +56,7 @@ def export(agent: Agent, config: RunConfig, name: str, report: Report = lambda l
     """An agent that is in memory."""
     laboratory = Laboratory(config.task, config.optics)
     if config.task.restraint(laboratory.trials) is not None:
-        raise ValueError(f"{name} was trained with a restrained gaze, which the laboratory in the browser does not have")
+        raise ValueError(f"{name} was trained with a restrained gaze, which the browser's laboratory does not have")
     report(f"{name}: a short evaluation")
     probe = evaluate(
         agent, config.task, config.optics, trials=PROBE_TRIALS, seed=1, lanes=PROBE_LANES, record_lanes=PROBE_LANES
