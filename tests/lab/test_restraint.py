@@ -1,4 +1,4 @@
-"""Enforced fixation: until Set moves have no effect, and the first one after it takes the gaze to Go."""
+"""Enforced fixation: moves have no effect, but that after Set one towards Go takes the gaze there."""
 
 import pytest
 import torch
@@ -9,6 +9,7 @@ from gnomon.lab.tasks.ready_set_go import GO
 from gnomon.records.trials import take_trials
 
 TASK = ReadySetGo(intervals=(20,), foreperiods=(5,), hold_probability=1.0, restrained=True)
+TO_GO = list(MOVES).index("up right")
 SET = 1 + 5 + 20  # its frame: the trial begins on frame 1
 
 
@@ -19,26 +20,37 @@ def fixating(task: ReadySetGo) -> Laboratory:
     return laboratory
 
 
-@pytest.mark.parametrize("move", range(1, len(MOVES)))
-@pytest.mark.parametrize("first_move", [1, 5, 20, 31])  # frames after Set
-def test_the_first_move_after_set_is_the_answer(move: int, first_move: int) -> None:
+@pytest.mark.parametrize("frames", [1, 5, 20, 31])  # after Set
+def test_a_move_towards_go_is_the_answer(frames: int) -> None:
     laboratory = fixating(TASK)
     cross = laboratory.gaze.clone()
     laboratory.step(torch.tensor([STAY]))
-    for frame in range(2, SET + first_move):
-        laboratory.step(torch.tensor([move if frame <= SET else STAY]))
+    for frame in range(2, SET + 1):
+        laboratory.step(torch.tensor([TO_GO]))
         assert laboratory.gaze == cross, f"the gaze has moved on frame {frame}; Set is frame {SET}"
-    laboratory.step(torch.tensor([move]))
+    for _ in range(frames - 1):
+        laboratory.step(torch.tensor([STAY]))
+    laboratory.step(torch.tensor([TO_GO]))
     assert laboratory.gaze == laboratory.lattice.nearest(*TASK.boxes()[GO].middle)
     trial = take_trials(laboratory.trials).row(0, named=True)
-    assert trial["production_interval"] == first_move
-    assert trial["outcome"] == ("correct" if abs(first_move - 20) < 20 else "wrong")
+    assert trial["production_interval"] == frames
+    assert trial["outcome"] == ("correct" if abs(frames - 20) < 20 else "wrong")
+
+
+@pytest.mark.parametrize("move", sorted(set(range(len(MOVES))) - {TO_GO}))
+def test_no_other_move_has_an_effect(move: int) -> None:
+    laboratory = fixating(TASK)
+    cross = laboratory.gaze.clone()
+    laboratory.step(torch.tensor([STAY]))
+    for _ in range(SET + 30):
+        laboratory.step(torch.tensor([move]))
+        assert laboratory.gaze == cross
 
 
 def test_between_trials_the_gaze_is_free() -> None:
     laboratory = fixating(TASK)
     for frame in range(1, SET + 21):
-        laboratory.step(torch.tensor([STAY if frame < SET + 20 else 1]))
+        laboratory.step(torch.tensor([STAY if frame < SET + 20 else TO_GO]))
     on_go = laboratory.gaze.clone()
     laboratory.step(torch.tensor([1]))
     assert laboratory.gaze == on_go + 1

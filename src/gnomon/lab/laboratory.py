@@ -73,6 +73,7 @@ class Laboratory:
         self._next_gaze = self._next_gaze.to(self.device)  # int64 [actions * gazes]; the last action is the click
         self._inside = torch.stack([self.lattice.inside(box) for box in task.boxes()]).to(self.device)
         self._on_monitor = self.lattice.on_monitor.to(self.device)
+        self._aims = [self._aim(*box.middle) for box in task.boxes()]
         columns = self.lattice.start_columns
         self._start_gazes = self.lattice.index(columns, torch.zeros_like(columns)).to(self.device)
         self._check_reachable()
@@ -107,6 +108,11 @@ class Laboratory:
                     f"no gaze of the lattice falls into box {number} of {self.task.name} ({box}); "
                     f"choose a smaller gaze_step (now {gaze_step} engine pixels) or a larger box"
                 )
+
+    def _aim(self, x: float, y: float) -> tuple[int, Tensor]:
+        """The gaze nearest to a point of the monitor, and every gaze's squared distance from it: float64 [gazes]."""
+        point = torch.tensor([x, y], dtype=torch.float64)
+        return self.lattice.nearest(x, y), (self.lattice.points - point).square().sum(1).to(self.device)
 
     @property
     def observation(self) -> Tensor:
@@ -149,9 +155,10 @@ class Laboratory:
         restraint = self.task.restraint(self.trials)
         if restraint is None:
             return moved
-        landing = self.lattice.nearest(*self.task.boxes()[restraint.box].middle)
-        moved = torch.where(restraint.jumps & (moved != self.gaze), landing, moved)
-        return torch.where(restraint.held, self.gaze, moved)
+        landing, distance = self._aims[restraint.box]
+        reachable = self._next_gaze.view(-1, self.lattice.count)[:, self.gaze]  # [actions, lanes]
+        jumps = restraint.may_jump & (action == distance[reachable].argmin(0))
+        return torch.where(jumps, landing, torch.where(restraint.held, self.gaze, moved))
 
     def begin_episode(self, lanes: Tensor) -> None:
         """Begin a new episode in these lanes (int64 [n]), whatever they were at."""

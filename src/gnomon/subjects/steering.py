@@ -58,8 +58,8 @@ class Steering:
         goal = torch.where(trials.running, torch.where(go, plan.box, self._rest), CROSS_CENTRE)
         action = self.towards(goal)
         restraint = laboratory.task.restraint(trials)
-        if restraint is not None:  # any move would be the jump
-            action = torch.where(restraint.jumps & ~go, STAY, action)
+        if restraint is not None:  # a move to the resting place could be taken for the jump
+            action = torch.where(restraint.held & ~go, STAY, action)
         # Only a button that is up can be clicked.
         press = plan.press & trials.running & (steps == 0) & ~laboratory.button
         return torch.where(press, CLICK, action)

@@ -75,9 +75,9 @@ class Restraint:
     """What the laboratory does to the gaze of restrained subjects."""
 
     held: Tensor
-    """Whether each lane's gaze is held where it is, whatever the subject does: bool [lanes]."""
-    jumps: Tensor
-    """Whether each lane's next move, in any direction, takes the gaze into the box: bool [lanes]."""
+    """Whether each lane's gaze is held where it is, so that moves have no effect: bool [lanes]."""
+    may_jump: Tensor
+    """Whether the move towards the box takes a held gaze there at once: bool [lanes]."""
     box: int
 
 

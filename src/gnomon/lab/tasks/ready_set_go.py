@@ -78,7 +78,7 @@ class ReadySetGo(Task):
     hold_frames: int = 10
     """Frames in a row off the cross that such a trial forgives."""
     restrained: bool = False
-    """Such a trial holds the gaze until Set, and then takes it to Go with its first move, instead of ending early."""
+    """Such a trial holds the gaze on the cross instead; after Set a move towards Go takes it there at once."""
     ready_colour: Colour = (255, 10, 10)
     """Colour of Ready, the left square."""
     set_colour: Colour = (255, 255, 10)
@@ -215,8 +215,8 @@ class ReadySetGo(Task):
     def restraint(self, trials: "Trials") -> Restraint | None:
         if not (self.hold_probability and self.restrained):
             return None
-        restrained, set_is_over = self._must_hold(trials), trials.event("set") <= trials.now
-        return Restraint(held=restrained & ~set_is_over, jumps=restrained & set_is_over, box=GO)
+        held = self._must_hold(trials)
+        return Restraint(held, may_jump=held & (trials.event("set") <= trials.now), box=GO)
 
     def _must_hold(self, trials: "Trials") -> Tensor:
         """Lanes whose trial wants the gaze on the cross until Set: bool [lanes]."""
