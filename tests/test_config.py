@@ -72,7 +72,7 @@ def test_the_default_of_learning_is_the_paper() -> None:
             "final_learning_rate": 1.0,
             "final_entropy": 1.0,
         },
-        "pipeline": "off",
+        "workers": 1,
         "device": "cpu",
     }
     assert LearningConfig().aids.use == ()

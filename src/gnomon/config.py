@@ -18,12 +18,11 @@ from gnomon.learn.aids import Aids
 
 WHOLE = 2**63 - 1  # the largest whole number that files and tensors hold
 MANY = 2**20  # lanes, frames of a trajectory, trajectories of a batch: more would not fit into any memory
-PIPELINE = ("off", "on", "auto")
 FORMAT = 3  # of config.json; the first had no number
 GONE = ("initial_state", "lstd_critic", "reward_shaping", "rollback", "success_annealing", "vision_freeze")
 """Aids that format 2 had."""
-UNUSED = ("jump_frames", 0)
-"""A setting of Ready-Set-Go that some configs of format 3 have, and its default, with which it did nothing."""
+UNUSED = {("task", "jump_frames"): 0, ("learning", "pipeline"): "off"}
+"""Settings that earlier configs have and that are gone, and their defaults, with which they did nothing."""
 
 
 @dataclass(frozen=True)
@@ -114,16 +113,14 @@ class LearningConfig:
     loss: Loss = field(default_factory=Loss)
     schedule: Schedule = field(default_factory=Schedule)
     aids: Aids = field(default_factory=Aids)
-    pipeline: str = "off"
-    """on: a second process acts the next round while this one learns, with one round of lag; off; auto: where it pays.
-    A run's config says which of the two it was."""
+    workers: int = 1
+    """Processes that share lanes and batches, one core each; 0: one for every thread, where it pays."""
     device: str = "cpu"
     """Where to compute: cpu, cuda, cuda:1, ..."""
 
     def __post_init__(self) -> None:
         require(self, "lanes", "unroll", "batch", at_least=1, at_most=MANY)
-        if self.pipeline not in PIPELINE:
-            raise ValueError(f"pipeline is {self.pipeline!r}; choose {', '.join(PIPELINE)}")
+        require(self, "workers", at_least=0, at_most=MANY)
 
 
 def require(
@@ -170,15 +167,24 @@ class RunConfig:
             raise ValueError(f"format is {number!r}; this version of gnomon reads 2 and {FORMAT}")
         if number == 2:
             drop_gone_aids(config)
+        drop_unused(config)
         task = config.get("task", {})
         if not isinstance(task, dict):
             raise ValueError(f"task is {task!r}; it must be an object with a name")
         name = task.get("name", ReadySetGo.name)
         if not isinstance(name, str) or name not in TASKS:
             raise ValueError(f"unknown task {name!r}; choose {', '.join(TASKS)}")
-        own = {key: value for key, value in task.items() if key != "name" and (key, value) != UNUSED}
+        own = {key: value for key, value in task.items() if key != "name"}
         parts = {key: value for key, value in config.items() if key != "task"}
         return dataclasses.replace(build(cls, parts), task=build(TASKS[name], own))
+
+
+def drop_unused(config: dict[str, Any]) -> None:
+    """Take settings that are gone out of a config that left them at their defaults."""
+    for (part, name), default in UNUSED.items():
+        settings = config.get(part)
+        if isinstance(settings, dict) and settings.get(name) == default:
+            del settings[name]
 
 
 def drop_gone_aids(config: dict[str, Any]) -> None:

@@ -56,9 +56,9 @@ def test_between_trials_the_gaze_is_free() -> None:
     assert laboratory.gaze == on_go + 1
 
 
-@pytest.mark.parametrize("settings", [{"restrained": True, "hold_probability": 0.0}, {"restrained": False}])
-def test_others_are_not_restrained(settings: dict[str, float]) -> None:
-    laboratory = fixating(ReadySetGo(**{"hold_probability": 1.0, **settings}))
+@pytest.mark.parametrize(("restrained", "hold_probability"), [(True, 0.0), (False, 1.0)])
+def test_others_are_not_restrained(restrained: bool, hold_probability: float) -> None:
+    laboratory = fixating(ReadySetGo(restrained=restrained, hold_probability=hold_probability))
     laboratory.step(torch.tensor([STAY]))
     before = laboratory.gaze.clone()
     laboratory.step(torch.tensor([1]))

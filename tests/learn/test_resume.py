@@ -70,7 +70,7 @@ def kill_after(process: subprocess.Popen[str], rounds: int, seconds: float) -> i
     return began
 
 
-@pytest.mark.parametrize(("kind", "kills"), [("plain", 5), ("sampled", 3), ("pipelined", 3)])
+@pytest.mark.parametrize(("kind", "kills"), [("plain", 5), ("sampled", 3), ("team", 3)])
 def test_a_run_that_is_killed_again_and_again_is_the_same_run(tmp_path: Path, kind: str, kills: int) -> None:
     uninterrupted = start(KINDS[kind], tmp_path / "uninterrupted")
     uninterrupted.run(limit(ROUNDS))

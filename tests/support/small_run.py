@@ -59,8 +59,8 @@ def aided(*names: str, **settings: Any) -> RunConfig:
 WAITING = changed(batch=80)  # most unrolls only wait for a batch
 # Vision learns from a sample, and keeps features of earlier weights.
 SAMPLED = changed(optimiser=replace(LEARNING.optimiser, vision_every=2, vision_sample=20))
-PIPELINED = replace(SAMPLED, learning=replace(SAMPLED.learning, pipeline="on"))
-KINDS = {"plain": CONFIG, "sampled": SAMPLED, "pipelined": PIPELINED}
+TEAM = replace(SAMPLED, learning=replace(SAMPLED.learning, workers=2))
+KINDS = {"plain": CONFIG, "sampled": SAMPLED, "team": TEAM}
 
 
 def small_agent(controller: str, laboratory: Laboratory, seed: int = 0) -> Agent:

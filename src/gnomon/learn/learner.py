@@ -6,10 +6,10 @@ and one optimiser step follow, at a fixed price if `vision_sample` is set. What 
 (`gnomon.learn.aids`); without aids nothing of them is left.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.utils import clip_grad_norm_
 
 from gnomon.agent.agent import Agent
@@ -30,9 +30,20 @@ class NotFiniteError(ArithmeticError):
 class Learner:
     """Owns the optimisers, the aids, and the trajectories that wait for the next batch."""
 
-    def __init__(self, agent: Agent, cache: FeatureCache, config: LearningConfig, generator: torch.Generator) -> None:
-        """The generator shuffles trajectories into batches, and draws what vision learns from."""
+    def __init__(
+        self,
+        agent: Agent,
+        cache: FeatureCache,
+        config: LearningConfig,
+        generator: torch.Generator,
+        add_up: Callable[[list[Tensor]], None] | None = None,
+    ) -> None:
+        """The generator shuffles trajectories into batches, and draws what vision learns from.
+
+        add_up: of a learner that has a share of each batch, replaces tensors by their sums over all learners.
+        """
         self.agent, self.cache, self.config, self.generator = agent, cache, config, generator
+        self._add_up = add_up
         self.learning_rate = LearningRate(config.optimiser, config.schedule)
         self.entropy_cost = config.loss.entropy_cost
         self.updates = 0
@@ -86,6 +97,7 @@ class Learner:
         features = self.cache.features(distinct).requires_grad_()
         loss, metrics = self.loss(batch, features, places)
         loss.backward()
+        metrics = self._together([p for p in self.agent.parameters() if p.grad is not None], metrics)
         for aid in self.aids:
             aid.before_step()
         metrics["gradient_norm"] = self._step(self.optimiser)
@@ -122,8 +134,17 @@ class Learner:
         distinct, summed = self._for_vision.take()
         ids, gradient = self._for_vision.sample(distinct, summed, size)
         backpropagate_into_vision(self.agent, self.cache.render, ids, gradient)
+        self._together(list(self.agent.vision.parameters()), {})
         metrics = {"vision_gradient_norm": self._step(self.vision_optimiser), "distinct": torch.tensor(len(distinct))}
         return metrics | ({"feature_age": torch.tensor(self.cache.refresh(distinct, size))} if size else {})
+
+    def _together(self, parameters: list[nn.Parameter], metrics: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Where several learners share a batch, add up their gradients; returns the means of their metrics."""
+        if self._add_up is None:
+            return metrics
+        values = torch.tensor([float(value) for value in metrics.values()])
+        self._add_up([p.grad for p in parameters if p.grad is not None] + [values])
+        return dict(zip(metrics, values / self.config.workers, strict=True))
 
     def _step(self, optimiser: torch.optim.Optimizer) -> Tensor:
         """Clip, check, step; returns the gradient's norm before clipping."""

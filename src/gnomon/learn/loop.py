@@ -18,10 +18,10 @@ from gnomon.declared import build
 from gnomon.learn.build import build_actor, stream
 from gnomon.learn.curves import Curves
 from gnomon.learn.learner import Learner, NotFiniteError, means
-from gnomon.learn.pipeline.source import lanes_here, settled
 from gnomon.learn.schedule import Progress
 from gnomon.learn.scores import Recent
-from gnomon.learn.source import Source, SourceLost
+from gnomon.learn.source import OwnLanes, Source, SourceLost
+from gnomon.learn.team import Team, settled, share_of
 from gnomon.records.contents import (
     METRICS,
     Known,
@@ -66,12 +66,18 @@ class Trainer:
     def __init__(
         self, config: RunConfig, folder: RunFolder, acting: "Callable[[Trainer], Source] | None" = None
     ) -> None:
-        """acting: who acts; by default this process's own lanes."""
+        """acting: who acts; by default the lanes of this process, and of the other workers where there are several."""
+        config = settled(config, threads=1)
         self.config, self.folder = config, folder
-        self.actor = build_actor(config)
+        own = share_of(config)
+        self.actor = build_actor(own)
         self.laboratory, self.agent = self.actor.laboratory, self.actor.agent
         shuffling = torch.Generator().manual_seed(stream(config.seed, "batches"))
-        self.learner = Learner(self.agent, self.actor.cache, config.learning, shuffling)
+        team = Team(config, self.actor) if config.learning.workers > 1 else None
+        if team is not None and acting is not None:
+            raise ValueError(f"workers is {config.learning.workers}; the learner of a cluster works alone")
+        add_up = team.add_up if team is not None else None
+        self.learner = Learner(self.agent, self.actor.cache, own.learning, shuffling, add_up)
         self.progress = Progress(total=config.learning.schedule.frames)
         self.rounds, self.number = 0, 0  # number: of the last checkpoint
         self.minutes, self.frames_before = 0.0, 0  # of training before this process
@@ -83,7 +89,7 @@ class Trainer:
         self._parts: dict[int, PartFacts] = {}  # of the trial table
         self._interrupted: list[bool] = []  # fills up while somebody asks the run to stop
         self.say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
-        self.source: Source = acting(self) if acting is not None else lanes_here(config, self.actor, self.learner)
+        self.source: Source = acting(self) if acting is not None else team or OwnLanes(self.actor)
 
     @property
     def frames(self) -> int:
@@ -103,7 +109,7 @@ class Trainer:
         while self.learner.updates == updates or not self.learner.at_rest:
             unroll = self.source.unroll()
             turns.append(self.learner.learn(unroll, self.progress) | self.source.metrics())
-            self.progress.frames += unroll.frames
+            self.progress.frames += unroll.frames * self.config.learning.workers
         self.rounds += 1
         trials = self.source.take_trials()
         self._trials.append(trials)

@@ -24,6 +24,7 @@ from gnomon.config import RunConfig
 from gnomon.declared import as_declared
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.tasks import PAPER
+from gnomon.learn.team import settled
 from gnomon.presets import preset
 
 PARTS = ("task", "optics", "learning")  # tables of settings; the agent's stand alone, as on the command line
@@ -73,7 +74,7 @@ def expand(name: str, settings: dict[str, Any]) -> list[Training]:
     seeds = settings.pop("seeds", [0])
     if not isinstance(seeds, list) or not seeds or not all(type(seed) is int and seed >= 0 for seed in seeds):
         raise ValueError(f"seeds is {seeds!r}; it must be a list of whole numbers of at least 0, such as [0, 1, 2]")
-    config = build_config(settings)
+    config = settled(build_config(settings), threads=1)  # cores are for trainings side by side
     Laboratory(config.task, config.optics)  # also checks whether the gaze can reach the task's boxes
     return [Training(f"{name}-{seed}", replace(config, seed=seed)) for seed in seeds]
 
