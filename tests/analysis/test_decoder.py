@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from made_up_units import ROWS, Row, elapsed, evaluation, noise, ramp
 from numpy.typing import NDArray
+from sklearn.linear_model import RidgeCV
 
-from gnomon.analysis.decoder import decode_elapsed
+from gnomon.analysis.decoder import PENALTIES, decode_elapsed, ridge
 from gnomon.analysis.units import (
     decoder_baseline,
     population,
@@ -80,3 +81,17 @@ def test_a_time_that_does_not_vary_has_no_r2() -> None:
     decoder = decode_elapsed("set", list(np.random.default_rng(0).normal(size=(8, 1, 3))), np.arange(8), seed=0)
     assert np.isnan(decoder.r2)
     assert decoder.absolute_error == 0
+
+
+def test_the_regression_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    units = rng.normal(size=(300, 12)) * np.linspace(0.1, 5, 12)
+    units[:, 11] = units[:, 10]  # two units that are the same
+    units -= units.mean(0)
+    chance = rng.normal(size=300)
+    targets = np.stack([7 + units @ rng.normal(size=12), chance, units[:, 3] + 9 * rng.normal(size=300)], axis=1)
+    theirs = RidgeCV(PENALTIES, alpha_per_target=True).fit(units, targets)
+    assert len(np.unique(np.asarray(theirs.alpha_))) == 3  # or the choice of penalties would not be tested
+    weights, intercepts = ridge(units, targets)
+    np.testing.assert_allclose(weights.T, np.asarray(theirs.coef_), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(intercepts, np.asarray(theirs.intercept_), rtol=1e-12)

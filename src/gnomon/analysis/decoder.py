@@ -8,9 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GroupKFold
-from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from gnomon.analysis.bootstrap import Interval, interval_over_lanes, lane_weights, percentile_interval, ratio
@@ -110,6 +108,27 @@ def held_out(
     """
     decoded = np.empty_like(targets)
     for taught, tested in GroupKFold(FOLDS).split(activity, groups=trial):
-        ridge = make_pipeline(StandardScaler(), RidgeCV(PENALTIES, alpha_per_target=True))
-        decoded[tested] = ridge.fit(activity[taught], targets[taught]).predict(activity[tested])
+        standardise = StandardScaler().fit(activity[taught]).transform
+        weights, mean = ridge(np.asarray(standardise(activity[taught])), targets[taught])
+        decoded[tested] = np.asarray(standardise(activity[tested])) @ weights + mean
     return decoded
+
+
+def ridge(units: NDArray[np.float64], targets: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Ridge regression of targets [frames, n] on centred units [frames, unit]: weights [unit, n], intercepts [n].
+
+    Of `PENALTIES`, each target gets the one with the least squared error when every frame is predicted by a fit to all
+    others. That is scikit-learn's `RidgeCV(PENALTIES, alpha_per_target=True)`, which goes back to the units for every
+    penalty; on their principal axes, where a penalty only shrinks each axis, it takes a quarter of the time.
+    """
+    mean = targets.mean(0)
+    variances, axes = np.linalg.eigh(units.T @ units)
+    rotated, centred = units @ axes, targets - mean
+    shared = rotated.T @ centred  # [axis, n]
+    shrunk = 1 / (variances[:, None] + PENALTIES)  # [axis, penalty]
+    own_share = 1 / len(units) + rotated**2 @ shrunk  # [frame, penalty]; of a frame in its own prediction
+    errors = [
+        (((centred - rotated @ (by[:, None] * shared)) / (1 - own[:, None])) ** 2).sum(0)
+        for by, own in zip(shrunk.T, own_share.T, strict=True)
+    ]
+    return axes @ (shrunk[:, np.argmin(errors, axis=0)] * shared), mean
