@@ -56,14 +56,13 @@ def write(
 
     Everything is checked before anything is written.
     """
-    import torch
-
     from gnomon.commands.printing import console as make_console
     from gnomon.learn.malloc import keep_freed_memory
     from gnomon.report.contents import write_report
     from gnomon.study.participants import participants
     from gnomon.study.run import LEAST_TRIALS, run_study
     from gnomon.study.stages import Stages
+    from gnomon.study.threads import use_one_thread
 
     if trials < LEAST_TRIALS:
         raise ValueError(f"trials is {trials}; a report needs at least {LEAST_TRIALS} of each participant")
@@ -71,7 +70,7 @@ def write(
         raise ValueError(f"seed is {seed}; it must be a whole number of at least 0")
     everyone = participants(runs)
     watched = None if live is None else participants([str(live)])[0]
-    torch.set_num_threads(1)  # the steps are small, and one thread gives the same numbers whatever the machine
+    use_one_thread()
     keep_freed_memory()
     console = make_console()
     say = Stopwatch()

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
-import torch
 import xarray as xr
 
 from gnomon.analysis.clock import Clock, clock
@@ -20,6 +19,7 @@ from gnomon.published.agents import find_agent, load_agent
 from gnomon.records.runs import write_text
 from gnomon.records.trials import write_trials
 from gnomon.study.clock_battery import agent_subject, run_battery, scripted_clock
+from gnomon.study.threads import use_one_thread
 from gnomon.subjects.clocks import CLOCKS
 from gnomon.subjects.evaluation import Report
 
@@ -73,7 +73,7 @@ def study_clock(
             raise ValueError(f"{asked} does {config.task.name}; the battery is for {ReadySetGo.name}")
         controller, task, optics = config.agent.controller, config.task, config.optics
         make = agent_subject(agent, seed + 3)
-    torch.set_num_threads(1)  # the steps are small, and one thread gives the same numbers whatever the machine
+    use_one_thread()
     battery = run_battery(make, task, optics, frames_each=frames, seed=seed, report=report)
     control = battery.trials.filter(pl.col("arm") == "control")
     found = ClockFindings(

@@ -7,8 +7,6 @@ from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
-import torch
-
 from gnomon.agent.controllers import CONTROLLERS
 from gnomon.analysis.results import to_json
 from gnomon.learn.malloc import keep_freed_memory
@@ -33,6 +31,7 @@ from gnomon.study.participants import Family as Group
 from gnomon.study.participants import Participant, compared, families
 from gnomon.study.settings import settings_beside_the_papers
 from gnomon.study.stages import Stages, code, fingerprint
+from gnomon.study.threads import use_one_thread
 from gnomon.study.trials import PROBE_PROBABILITY, make_trials, record_untrained, with_probes
 
 LEAST_TRIALS = 100  # below which hardly an analysis would have anything to say
@@ -95,7 +94,7 @@ def run_study(
 
 def study_some(jobs: Sequence[tuple[Participant, bool]], stages: Stages, trials: int, seed: int, clock: bool) -> None:
     """All stages of some participants, each with whether it is looked at closely."""
-    torch.set_num_threads(1)
+    use_one_thread()
     keep_freed_memory()
     for each, closely in jobs:
         study_one(each, stages, trials, seed, closely)
