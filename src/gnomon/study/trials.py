@@ -12,8 +12,8 @@ import polars as pl
 import torch
 import xarray as xr
 
-from gnomon.agent.feature_cache import FeatureCache
-from gnomon.analysis.units import DEFAULT_UNITS
+from gnomon.agent.feature_cache import run_vision
+from gnomon.analysis.units import DEFAULT_UNITS, recorded_units
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn.build import build_agent
@@ -30,6 +30,7 @@ MOST_LANES = 1200  # at once
 RECORDED_TRIALS = 320  # at least about: how many are recorded frame by frame
 RECORDED_LANES = 12  # at least, if there are as many
 PROBE_PROBABILITY = 0.7
+UNROLL = 500  # frames that an untrained network is shown at once
 FIRST_FRAME = -1  # number of the frame with an episode's first picture, in a recording
 
 
@@ -99,18 +100,20 @@ def record_untrained(each: Participant, recording: Path, path: Path) -> None:
 @torch.no_grad()
 def untrained_recording(each: Participant, recorded: xr.Dataset) -> xr.Dataset:
     """The recording with every array of units replaced by that of the untrained network."""
-    lanes, frames = recorded["episode"].shape
+    lanes, _ = recorded["episode"].shape
     laboratory = Laboratory(each.task, each.config.optics, lanes=lanes)
     agent = build_agent(each.config, laboratory)
-    cache = FeatureCache(agent, laboratory.render, laboratory.observations)
-    pictures, gazes = (torch.from_numpy(recorded[name].values.astype(np.int64)) for name in ("picture", "gaze_index"))
-    first = torch.from_numpy(recorded["episode_frame"].values == FIRST_FRAME)
-    names = [str(name) for name in recorded if str(name).startswith("units_")]
-    units = {name: np.empty(recorded[name].shape, dtype=recorded[name].dtype) for name in names}
-    state = agent.initial_state(lanes)
-    for frame in range(frames):
-        laboratory.trials.picture, laboratory.gaze = pictures[:, frame], gazes[:, frame]
-        output, state = agent.step(cache.look(laboratory.observation), first[:, frame], state)
-        for name in names:
-            units[name][:, frame] = output.units[name.removeprefix("units_")].flatten(1).numpy()
-    return recorded.assign({name: (recorded[name].dims, values) for name, values in units.items()})
+    pictures, gazes, number = (
+        torch.from_numpy(recorded[name].values.T.astype(np.int64))  # [frames, lanes]
+        for name in ("picture", "gaze_index", "episode_frame")
+    )
+    laboratory.trials.picture, laboratory.gaze = pictures.flatten(), gazes.flatten()
+    distinct, place = laboratory.observation.unique(return_inverse=True)
+    drive = agent.controller.drive(run_vision(agent, laboratory.render, distinct))
+    state, names = agent.initial_state(lanes), recorded_units(recorded)
+    parts: list[dict[str, torch.Tensor]] = []  # name -> [frames, lanes, unit]
+    for places, first in zip(place.view_as(gazes).split(UNROLL), (number == FIRST_FRAME).split(UNROLL), strict=True):
+        _, state, units = agent.controller.unroll(drive[places], first, state)
+        parts.append({f"units_{name}": units[name].flatten(2).to(torch.float16) for name in names})
+    whole = {name: torch.cat([part[name] for part in parts]).transpose(0, 1).numpy() for name in parts[0]}
+    return recorded.assign({name: (recorded[name].dims, values) for name, values in whole.items()})
