@@ -17,11 +17,10 @@ $(STAMP): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[dev]"
 	touch $(STAMP)
 
-# Films and scripted subjects, then the paper with the published agents, then a short training from nothing, whose
-# curve joins them on the page, and the laboratory in the browser, which the page links to.
+# Films and scripted subjects, a short training from nothing, the laboratory in the browser, and then the paper with the
+# published agents, on a page that shows the training's curve and links to the browser's page.
 demo: setup
 	$(BIN)/gnomon demo --out $(DEMO)
-	$(BIN)/gnomon reproduce --out $(DEMO)/paper
 	rm -rf $(DEMO)/runs/live
 	$(BIN)/gnomon train --runs $(DEMO)/runs --name live --minutes 1.5
 	$(BIN)/gnomon play --no-open --out $(DEMO)/paper/play.html
