@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 import torch
 from torch import Tensor
 
+from gnomon.lab.restraint import Restraint
 from gnomon.lab.screen import Box, Colour, Picture, Widget, check_colour, check_picture
 from gnomon.lab.tasks.checks import LARGEST, at_least
 
@@ -68,17 +69,6 @@ Draws = Mapping[str, Tensor]  # condition name -> int [trials that begin]
 
 # Names of a trial's first and last moment; the task's own events lie between them.
 FIXATION, RESPONSE = "fixation", "response"
-
-
-@dataclass(frozen=True)
-class Restraint:
-    """What the laboratory does to the gaze of restrained subjects."""
-
-    held: Tensor
-    """Whether each lane's gaze is held where it is, so that moves have no effect: bool [lanes]."""
-    may_jump: Tensor
-    """Whether the move towards the box takes a held gaze there at once: bool [lanes]."""
-    box: int
 
 
 @dataclass(frozen=True)

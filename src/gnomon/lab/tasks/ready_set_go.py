@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 import torch
 from torch import Tensor
 
+from gnomon.lab.restraint import Restraint
 from gnomon.lab.screen import Box, Colour, Picture, Widget
 from gnomon.lab.tasks.base import (
     CROSS_CENTRE,
@@ -16,7 +17,6 @@ from gnomon.lab.tasks.base import (
     Gaze,
     Outcome,
     Plan,
-    Restraint,
     Task,
     chance,
     choose,
