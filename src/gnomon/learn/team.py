@@ -90,9 +90,12 @@ class Worker:
         state = nest("actor", self.actor.state_dict()) | nest("learner", self.learner.state_dict())
         return arrays_of(state | {"frames": torch.tensor(self.progress.frames)})
 
+    def follow(self, weights: Arrays) -> None:
+        self.actor.agent.load_state_dict(tensors_of(weights))
+
     def load(self, weights: Arrays, state: Arrays) -> None:
         saved = tensors_of(state)
-        self.actor.agent.load_state_dict(tensors_of(weights))
+        self.follow(weights)
         self.actor.load_state_dict(unnest("actor", saved))
         self.learner.load_state_dict(unnest("learner", saved))
         self.progress.frames = int(saved["frames"])
@@ -104,9 +107,14 @@ class Far:
     def __init__(self, config: RunConfig, number: int) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, far = context.Pipe()
-        arguments = (far, config, number)
-        context.Process(target=serve, args=arguments, daemon=True, name=f"gnomon worker {number}").start()
+        arguments, name = (far, config, number), f"gnomon worker {number}"
+        self._process = context.Process(target=serve, args=arguments, daemon=True, name=name)
+        self._process.start()
         far.close()
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()
 
     def send(self, message: Any) -> None:
         """A call of a method, (name, arguments), or the sum that it waits for."""
@@ -175,6 +183,17 @@ class Team:
             for other, state in zip(self._others, self._saved, strict=False):
                 other.send(("load", (weights, state)))
         return self._others
+
+    def give_weights(self) -> None:
+        """Give the others the first worker's weights, where they have been changed from outside."""
+        for other in self.others():
+            other.send(("follow", (arrays_of(self.actor.agent.state_dict()),)))
+
+    def dismiss(self) -> None:
+        """End the others' processes; what they have not handed over is lost."""
+        for other in self._others:
+            other.end()
+        self._others = []
 
     def add_up(self, tensors: list[Tensor]) -> None:
         """Replace the first worker's tensors by the sums over all workers; each of the others does the same."""
