@@ -20,7 +20,6 @@ from gnomon.config import RunConfig
 from gnomon.learn.aids import Aids
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
-from gnomon.learn.team import Team
 from gnomon.presets import preset
 from gnomon.published.agents import load_agent
 from gnomon.records.runs import RunFolder
@@ -55,8 +54,6 @@ def trained(controller: str, workers: int, folder: Path) -> Trainer:
     trainer = Trainer(config, RunFolder(folder))
     agent, _ = load_agent(Path(f"published/{controller}-0"))
     trainer.agent.load_state_dict(agent.state_dict())
-    if isinstance(trainer.source, Team):
-        trainer.source.give_weights()
     return trainer
 
 
@@ -84,10 +81,7 @@ def main(options: Options) -> None:
                 speeds: dict[int, list[float]] = {1: [], options.workers: []}
                 for _ in range(options.turns):
                     for workers, found in speeds.items():
-                        trainer = phase(controller, workers, Path(folder) / "run")
-                        found.append(speed(trainer, options.seconds))
-                        if isinstance(trainer.source, Team):
-                            trainer.source.dismiss()
+                        found.append(speed(phase(controller, workers, Path(folder) / "run"), options.seconds))
                 alone, together = (median(found) for found in speeds.values())
                 table.add_row(
                     controller, phase.__name__, f"{alone:,.0f}", f"{together:,.0f}", f"{together / alone:.2f}"

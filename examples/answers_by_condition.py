@@ -24,7 +24,7 @@ from gnomon.published.agents import TRIALS
 from gnomon.records.runs import list_runs
 from gnomon.records.trials import read_trials
 from gnomon.report.figures.performance import PRODUCTION_LABEL, SAMPLE_LABEL, draw_identity
-from gnomon.report.figures.style import PALETTE, legend_above, panels, save, styled
+from gnomon.report.figures.style import PALETTE, panels, save, styled
 
 NAME = re.compile(r"(?P<agent>[^_]+)_(?P<condition>.+)-\d+")  # lstm_20deg-0
 
@@ -86,7 +86,7 @@ def main(folder: Path, figure: Path | None) -> None:
                     place.plot(seed.sample_interval, seed.mean, color=colour, lw=0.6, alpha=0.5)
                 place.plot(*zip(*means(seeds).items(), strict=True), "o-", color=colour, ms=4, label=condition)
             place.set(xlabel=SAMPLE_LABEL, ylabel=PRODUCTION_LABEL, title=agent, ylim=(0, None))
-            legend_above(place, columns=len(shown))
+            place.legend(loc="upper left", frameon=False)
         save(drawn, figure)
 
 

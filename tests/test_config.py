@@ -79,6 +79,18 @@ def test_the_default_of_learning_is_the_paper() -> None:
     assert PRESETS["paper"].learning == LearningConfig()
 
 
+def test_settings_that_are_gone_may_be_there_if_they_did_nothing() -> None:
+    written = json.loads(RunConfig(seed=5).to_json())
+    written["task"]["jump_frames"], written["learning"]["pipeline"] = 0, "off"
+    assert RunConfig.from_json(json.dumps(written)) == RunConfig(seed=5)
+
+
+@pytest.mark.parametrize(("part", "name", "value"), [("task", "jump_frames", 10), ("learning", "pipeline", "on")])
+def test_settings_that_are_gone_and_did_something_are_named(part: str, name: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"has no setting {name}"):
+        RunConfig.from_json(json.dumps({"format": 3, part: {name: value}}))
+
+
 @pytest.mark.parametrize("used", [("chrono", "kl_limit"), ()])
 def test_the_second_format_is_read_without_its_aids_that_are_gone(used: tuple[str, ...]) -> None:
     config = RunConfig(learning=LearningConfig(aids=Aids(use=used)), seed=5)

@@ -91,11 +91,11 @@ class Worker:
         return arrays_of(state | {"frames": torch.tensor(self.progress.frames)})
 
     def follow(self, weights: Arrays) -> None:
+        """Have the first worker's weights."""
         self.actor.agent.load_state_dict(tensors_of(weights))
 
-    def load(self, weights: Arrays, state: Arrays) -> None:
+    def load(self, state: Arrays) -> None:
         saved = tensors_of(state)
-        self.follow(weights)
         self.actor.load_state_dict(unnest("actor", saved))
         self.learner.load_state_dict(unnest("learner", saved))
         self.progress.frames = int(saved["frames"])
@@ -108,13 +108,8 @@ class Far:
         context = multiprocessing.get_context("spawn")
         self._connection, far = context.Pipe()
         arguments, name = (far, config, number), f"gnomon worker {number}"
-        self._process = context.Process(target=serve, args=arguments, daemon=True, name=name)
-        self._process.start()
+        context.Process(target=serve, args=arguments, daemon=True, name=name).start()
         far.close()
-
-    def end(self) -> None:
-        self._process.kill()
-        self._process.join()
 
     def send(self, message: Any) -> None:
         """A call of a method, (name, arguments), or the sum that it waits for."""
@@ -179,21 +174,11 @@ class Team:
         """The other workers, in the order of their numbers; they wait for a call."""
         if not self._others:
             self._others = [Far(self.config, number) for number in range(1, self.config.learning.workers)]
-            weights = arrays_of(self.actor.agent.state_dict())
-            for other, state in zip(self._others, self._saved, strict=False):
-                other.send(("load", (weights, state)))
+            for other in self._others:
+                other.send(("follow", (arrays_of(self.actor.agent.state_dict()),)))
+            for other, state in zip(self._others, self._saved, strict=False):  # a new run has none
+                other.send(("load", (state,)))
         return self._others
-
-    def give_weights(self) -> None:
-        """Give the others the first worker's weights, where they have been changed from outside."""
-        for other in self.others():
-            other.send(("follow", (arrays_of(self.actor.agent.state_dict()),)))
-
-    def dismiss(self) -> None:
-        """End the others' processes; what they have not handed over is lost."""
-        for other in self._others:
-            other.end()
-        self._others = []
 
     def add_up(self, tensors: list[Tensor]) -> None:
         """Replace the first worker's tensors by the sums over all workers; each of the others does the same."""
