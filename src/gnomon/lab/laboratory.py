@@ -73,7 +73,6 @@ class Laboratory:
         self._next_gaze = self._next_gaze.to(self.device)  # int64 [actions * gazes]; the last action is the click
         self._inside = torch.stack([self.lattice.inside(box) for box in task.boxes()]).to(self.device)
         self._on_monitor = self.lattice.on_monitor.to(self.device)
-        self._aims = [self._aim(*box.middle) for box in task.boxes()]
         columns = self.lattice.start_columns
         self._start_gazes = self.lattice.index(columns, torch.zeros_like(columns)).to(self.device)
         self._check_reachable()
@@ -108,11 +107,6 @@ class Laboratory:
                     f"no gaze of the lattice falls into box {number} of {self.task.name} ({box}); "
                     f"choose a smaller gaze_step (now {gaze_step} engine pixels) or a larger box"
                 )
-
-    def _aim(self, x: float, y: float) -> tuple[int, Tensor]:
-        """The gaze nearest to a point of the monitor, and every gaze's squared distance from it: float64 [gazes]."""
-        point = torch.tensor([x, y], dtype=torch.float64)
-        return self.lattice.nearest(x, y), (self.lattice.points - point).square().sum(1).to(self.device)
 
     @property
     def observation(self) -> Tensor:
@@ -155,10 +149,11 @@ class Laboratory:
         restraint = self.task.restraint(self.trials)
         if restraint is None:
             return moved
-        landing, distance = self._aims[restraint.box]
+        middle = self.task.boxes()[restraint.box].middle
+        distance = (self.lattice.points - torch.tensor(middle, dtype=torch.float64)).square().sum(1).to(self.device)
         reachable = self._next_gaze.view(-1, self.lattice.count)[:, self.gaze]  # [actions, lanes]
         jumps = restraint.may_jump & (action == distance[reachable].argmin(0))
-        return torch.where(jumps, landing, torch.where(restraint.held, self.gaze, moved))
+        return torch.where(jumps, distance.argmin(), torch.where(restraint.held, self.gaze, moved))
 
     def begin_episode(self, lanes: Tensor) -> None:
         """Begin a new episode in these lanes (int64 [n]), whatever they were at."""
