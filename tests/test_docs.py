@@ -181,7 +181,7 @@ def test_the_guides_controller_on_the_command_line(
 ) -> None:
     monkeypatch.setattr(sys, "argv", ["with_mgu.py", "train", "--controller", "mgu", "--help"])
     with pytest.raises(SystemExit) as left:
-        exec(python_blocks(CONTROLLER_GUIDE)[2], {})
+        exec(python_blocks(CONTROLLER_GUIDE)[2], {"__name__": "__main__"})
     assert left.value.code == 0
     assert "(default: mgu)" in capsys.readouterr().out
     monkeypatch.undo()
