@@ -132,7 +132,8 @@ class Learner:
         """One update of vision, from the summed gradients of the batches since the last, or from a sample of them."""
         size = self.config.optimiser.vision_sample
         distinct, summed = self._for_vision.take()
-        ids, gradient = self._for_vision.sample(distinct, summed, size)
+        share = -(-size // self.config.workers)  # of the sample: every learner draws from what its own lanes saw
+        ids, gradient = self._for_vision.sample(distinct, summed, share)
         backpropagate_into_vision(self.agent, self.cache.render, ids, gradient)
         self._together(list(self.agent.vision.parameters()), {})
         metrics = {"vision_gradient_norm": self._step(self.vision_optimiser), "distinct": torch.tensor(len(distinct))}
