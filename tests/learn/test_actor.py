@@ -53,7 +53,7 @@ class CountingAgent:
 
     def step(self, drive: Tensor, first: Tensor, state: dict[str, Tensor]) -> tuple[Output, dict[str, Tensor]]:
         count = torch.where(first, 0.0, state["count"]) + 1
-        return Output(counting_logits(count, drive), count, {"count": count}, count), {"count": count}
+        return Output(counting_logits(count, drive), {"count": count}, count, lambda count: count), {"count": count}
 
 
 def counting_logits(count: Tensor, seen: Tensor) -> Tensor:

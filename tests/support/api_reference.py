@@ -86,7 +86,7 @@ def class_lines(node: ast.ClassDef) -> list[str]:
     for method in public(node.body):
         if isinstance(method, Function) and (ast.get_docstring(method) or not node.bases):
             decorators = {ast.unparse(each) for each in method.decorator_list}
-            shown = method.name if "property" in decorators else signature(method)
+            shown = method.name if decorators & {"property", "cached_property"} else signature(method)
             lines.append("  " + entry(method, f"`.{shown}`"))
     return lines
 

@@ -1,6 +1,8 @@
 """The agent: vision, a controller, and two networks that read its output, for the policy and the value."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch.nn.functional as F
 from torch import Generator, Tensor, nn
@@ -43,12 +45,17 @@ class Output:
 
     logits: Tensor
     """Unnormalised log probabilities of the actions, [B, A]."""
-    value: Tensor
-    """Expected discounted reward from here on, [B]."""
     units: dict[str, Tensor]
     """Named units of the controller after the frame, each [B, ...]."""
     hidden: Tensor
     """The controller's output, which both heads read, [B, U] (after `unroll_distinct` without a memory: [N, U])."""
+    critic: Callable[[Tensor], Tensor]
+    """Makes the value of `hidden`."""
+
+    @cached_property
+    def value(self) -> Tensor:
+        """Expected discounted reward from here on, [B]. Computed when it is asked for: who only acts does not ask."""
+        return self.critic(self.hidden)
 
 
 class Agent(nn.Module):
@@ -94,13 +101,12 @@ class Agent(nn.Module):
         if self.controller.recurrent:
             return self.unroll(F.embedding(places, drive), first, state)[0]
         logits = F.embedding(places, self.policy(drive))
-        value = F.embedding(places, self.value(drive)).squeeze(-1)
-        return Output(logits, value, {}, drive)
+        return Output(logits, {}, drive, lambda drive: F.embedding(places, self.value(drive)).squeeze(-1))
 
     def act_on(self, hidden: Tensor, units: dict[str, Tensor] | None = None) -> Output:
         """What policy and value make of the controller's output [..., U]; `units` are recorded, by default the same."""
         named = {"hidden": hidden} if units is None else units
-        return Output(self.policy(hidden), self.value_of(hidden), named, hidden)
+        return Output(self.policy(hidden), named, hidden, self.value_of)
 
     def value_of(self, hidden: Tensor) -> Tensor:
         """The value of controller outputs [..., U]: [...]."""

@@ -88,6 +88,8 @@ class Controller(nn.Module, ABC):
 
     def reset(self, state: State, first: Tensor) -> State:
         """The initial state in lanes where first [B] is true; the other lanes as they are."""
+        if not first.any():
+            return state
         return {
             name: torch.where(first.view(-1, *[1] * (tensor.dim() - 1)), self.initial(name), tensor)
             for name, tensor in state.items()

@@ -40,8 +40,8 @@ class FeatureCache:
         seeing = {id(parameter) for parameter in self._vision}
         self._rest = [parameter for parameter in agent.parameters() if id(parameter) not in seeing]
         weight, actions = agent.policy.weight, len(agent.policy.weight)
-        said = 0 if agent.controller.recurrent else actions + 1
-        needed = observations * (agent.config.features + agent.controller.drive_size + said) * 4 / 2**30
+        decided = 0 if agent.controller.recurrent else actions
+        needed = observations * (agent.config.features + agent.controller.drive_size + decided) * 4 / 2**30
         if needed > LARGEST_TABLE:
             raise ValueError(
                 f"the features of {observations:,} observations would take {needed:.0f} GB, more than "
@@ -49,7 +49,7 @@ class FeatureCache:
             )
         self._features = weight.new_empty(observations, agent.config.features)
         self._drive = weight.new_empty(observations, agent.controller.drive_size)
-        self._said = weight.new_empty(observations, said)  # log probabilities of the actions, and the value
+        self._log_policy = weight.new_empty(observations, decided)  # log probabilities of the actions
         self._known = torch.zeros(observations, dtype=torch.bool, device=weight.device)  # features are valid
         self._driven = torch.zeros_like(self._known)  # the drive is valid
         self._looked_at = torch.zeros_like(self._known)  # by actors, since the table was last filled in one go
@@ -69,9 +69,8 @@ class FeatureCache:
     def decide(self, ids: Tensor) -> Output:
         """What an agent without a memory makes of observations: ids int [B]; its logits are log probabilities."""
         self._drive_all(ids)
-        said = self._said.index_select(0, ids)
         hidden = self._drive.index_select(0, ids)
-        return Output(said[:, :-1], said[:, -1], {"hidden": hidden}, hidden)
+        return Output(self._log_policy.index_select(0, ids), {"hidden": hidden}, hidden, self.agent.value_of)
 
     def _drive_all(self, ids: Tensor) -> None:
         """See to it that the drive of these observations is there."""
@@ -89,8 +88,7 @@ class FeatureCache:
             self._drive[fresh] = drive
             self._driven[fresh] = True
             if not self.agent.controller.recurrent:
-                value = self.agent.value_of(drive)
-                self._said[fresh] = torch.cat([self.agent.policy(drive).log_softmax(1), value.unsqueeze(1)], 1)
+                self._log_policy[fresh] = self.agent.policy(drive).log_softmax(1)
 
     @torch.no_grad()
     def features(self, ids: Tensor) -> Tensor:

@@ -65,7 +65,7 @@ class _LSTMScan(Function):
         units = weight.shape[0]
         gates = torch.empty_like(drive, memory_format=torch.contiguous_format)  # after their sigmoid or tanh
         cells = gates.new_empty(*first.shape, units)
-        hiddens = torch.empty_like(cells)
+        hiddens, squashed = torch.empty_like(cells), torch.empty_like(cells)  # squashed: tanh of the cells
         c, h = cell, hidden
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
@@ -73,11 +73,11 @@ class _LSTMScan(Function):
             torch.addmm(drive[t], h, weight, out=gates[t])
             i_and_f, g, o = gates[t].split([2 * units, units, units], dim=1)
             i, f = i_and_f.sigmoid_().chunk(2, dim=1)
-            g.tanh_()
+            _tanh(g, out=g)
             o.sigmoid_()
             c = torch.mul(f, c, out=cells[t]).addcmul_(i, g)
-            h = torch.tanh(c, out=hiddens[t]).mul_(o)
-        ctx.save_for_backward(first, cell, hidden, weight, gates, cells, hiddens, begin_cell, begin_hidden)
+            h = torch.mul(_tanh(c, out=squashed[t]), o, out=hiddens[t])
+        ctx.save_for_backward(first, cell, hidden, weight, gates, cells, hiddens, squashed, begin_cell, begin_hidden)
         ctx.set_materialize_grads(False)
         return cells, hiddens
 
@@ -86,12 +86,12 @@ class _LSTMScan(Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
         ctx: Any, grad_cells: Tensor | None, grad_hiddens: Tensor | None
     ) -> tuple[Tensor | None, ...]:
-        first, cell, hidden, weight, gates, cells, hiddens, begin_cell, begin_hidden = ctx.saved_tensors
+        first, cell, hidden, weight, gates, cells, hiddens, squashed, begin_cell, begin_hidden = ctx.saved_tensors
         keep = _keep(first, gates.dtype)
         resets = first.any(1).tolist()
         grad_drive = torch.empty_like(gates)
         dc, dh = torch.zeros_like(cell), torch.zeros_like(hidden)  # with respect to the state after frame t
-        product, squashed = torch.empty_like(cell), torch.empty_like(cell)
+        product = torch.empty_like(cell)
         for t in reversed(range(len(gates))):
             i, f, g, o = gates[t].chunk(4, dim=1)
             di, df, dg, do = grad_drive[t].chunk(4, dim=1)
@@ -102,9 +102,8 @@ class _LSTMScan(Function):
                 dh.add_(grad_hiddens[t])
             if grad_cells is not None:
                 dc.add_(grad_cells[t])
-            torch.tanh(cells[t], out=squashed)
-            _sigmoid_backward(torch.mul(dh, squashed, out=product), o, grad_input=do)
-            dc.add_(_tanh_backward(torch.mul(dh, o, out=product), squashed, grad_input=product))
+            _sigmoid_backward(torch.mul(dh, squashed[t], out=product), o, grad_input=do)
+            dc.add_(_tanh_backward(torch.mul(dh, o, out=product), squashed[t], grad_input=product))
             _sigmoid_backward(torch.mul(dc, g, out=product), i, grad_input=di)
             _sigmoid_backward(torch.mul(dc, c_before, out=product), f, grad_input=df)
             _tanh_backward(torch.mul(dc, i, out=product), g, grad_input=dg)
@@ -135,7 +134,7 @@ class _GRUScan(Function):
             torch.addmm(drive_gates, h, weight_gates, out=reset_and_update)
             reset, update = reset_and_update.sigmoid_().chunk(2, dim=1)
             torch.mul(reset, h, out=selected)
-            torch.addmm(drive_candidate, selected, weight_candidate, out=candidate).tanh_()
+            _tanh(torch.addmm(drive_candidate, selected, weight_candidate, out=candidate), out=candidate)
             h = torch.lerp(h, candidate, update, out=hiddens[t])
         ctx.save_for_backward(first, hidden, weight, gates, hiddens, begin)
         return hiddens
@@ -186,7 +185,7 @@ class _RNNScan(Function):
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
                 h = _reset(h, first[t], begin)
-            h = torch.addmm(drive[t], h, weight, out=hiddens[t]).tanh_()
+            h = _tanh(torch.addmm(drive[t], h, weight, out=hiddens[t]), out=hiddens[t])
         ctx.save_for_backward(first, hidden, weight, hiddens, begin)
         return hiddens
 
@@ -209,6 +208,11 @@ class _RNNScan(Function):
         if ctx.needs_input_grad[3]:
             grad_weight = _before(hidden, hiddens, first, begin).flatten(0, 1).t() @ grad_drive.flatten(0, 1)
         return grad_drive, None, dh, grad_weight, None
+
+
+def _tanh(x: Tensor, out: Tensor) -> Tensor:
+    """tanh(x) = 2 sigmoid(2x) - 1: torch's sigmoid is several times as fast as its tanh on a CPU."""
+    return torch.mul(x, 2, out=out).sigmoid_().mul_(2).sub_(1)
 
 
 def _keep(first: Tensor, dtype: torch.dtype) -> Tensor:

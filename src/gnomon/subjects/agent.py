@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from gnomon.agent.agent import Agent
+from gnomon.agent.agent import Agent, Output
 from gnomon.agent.controller import State
 from gnomon.agent.feature_cache import FeatureCache
 from gnomon.lab.laboratory import Laboratory
@@ -19,12 +19,24 @@ class AgentDecision(Decision):
 
     log_prob: Tensor
     """Log probability of that action, float [lanes]."""
-    logits: Tensor
-    """Unnormalised log probabilities of all actions, float [lanes, actions]."""
-    value: Tensor
-    """Expected discounted reward from here on, float [lanes]."""
-    units: dict[str, Tensor]
-    """Named units of the controller after the frame, each float [lanes, ...]."""
+    output: Output
+    """What the agent's networks say."""
+
+    @property
+    def logits(self) -> Tensor:
+        """Unnormalised log probabilities of all actions, float [lanes, actions]."""
+        return self.output.logits
+
+    @property
+    def units(self) -> dict[str, Tensor]:
+        """Named units of the controller after the frame, each float [lanes, ...]."""
+        return self.output.units
+
+    @property
+    @torch.no_grad()
+    def value(self) -> Tensor:
+        """Expected discounted reward from here on, float [lanes]."""
+        return self.output.value
 
 
 class AgentSubject(Subject[AgentDecision]):
@@ -66,7 +78,7 @@ class AgentSubject(Subject[AgentDecision]):
         log_policy = output.logits.log_softmax(1)
         action = sample(log_policy.exp(), self.generator)
         log_prob = log_policy.gather(1, action.unsqueeze(1)).squeeze(1)
-        return AgentDecision(action, log_prob, output.logits, output.value, output.units)
+        return AgentDecision(action, log_prob, output)
 
     def begin(self, first: Tensor) -> None:
         self.first = first
