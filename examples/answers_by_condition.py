@@ -30,9 +30,9 @@ NAME = re.compile(r"(?P<agent>[^_]+)_(?P<condition>.+)-\d+")  # lstm_20deg-0
 
 
 def conditions(folder: Path, left_out: list[str]) -> dict[tuple[str, str], list[Production]]:
-    """The evaluations of each agent and condition, in the order in which the runs were begun."""
+    """The evaluations of each agent and condition, in the order of their names."""
     found: dict[tuple[str, str], list[Production]] = defaultdict(list)
-    for run in list_runs(folder):
+    for run in sorted(list_runs(folder), key=lambda run: run.path.name):
         match = NAME.fullmatch(run.path.name)
         if match and (run.path / TRIALS).exists():
             made = attempt(lambda run=run: production(read_trials(run.path / TRIALS)), why := [])

@@ -1,8 +1,10 @@
 """The examples run, and what they print is true."""
 
 import importlib.util
+import json
 import runpy
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -10,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 import torch
+import xarray as xr
 from numpy.typing import NDArray
 from PIL import Image
 from small_run import CONFIG, FRAMES_PER_ROUND
@@ -17,6 +20,7 @@ from torch import Tensor
 
 from gnomon.learn.loop import Limits, start
 from gnomon.records.metrics import append_metrics
+from gnomon.records.recordings import write_recording
 from gnomon.records.trials import write_trials
 from gnomon.subjects.scripted import PerfectSubject
 
@@ -262,10 +266,31 @@ def test_answers_by_condition(tmp_path: Path, capsys: Captured) -> None:
     assert last.startswith("left out: feedforward_fixed-0: none of the 12 trials has a production interval")
     header, _, *rows = (line.strip("| ").split(" | ") for line in table)
     assert header == ["agent", "seeds", "within 8 (%)", "slope", "20", "40"]
-    assert sorted(rows) == [
+    assert rows == [
         ["feedforward, 20deg", "1", "0 (0 to 0)", "0.50 (0.50 to 0.50)", "10", "20"],
         ["lstm, 20deg", "2", "75 (50 to 100)", "1.10 (1.00 to 1.20)", "22", "44"],
     ]
     assert "20deg" in (tmp_path / "figure.svg").read_text()
     with pytest.raises(SystemExit, match="has no evaluated runs"):
         example["main"](tmp_path, None)
+
+
+def test_how_much_room_is_used(tmp_path: Path, capsys: Captured) -> None:
+    """One trial of eight frames between Ready and the response, two of them at the limit; all else is left out."""
+    evaluation = tmp_path / "feedforward_20deg-0" / "evaluation"
+    evaluation.mkdir(parents=True)
+    config = replace(CONFIG, optics=replace(CONFIG.optics, gaze_step=20, gaze_limit=20.0))  # 9 steps of 2.11 degrees
+    (evaluation / "evaluation.json").write_text(json.dumps({"config": json.loads(config.to_json())}))
+    yaw = np.array([[19, 19, 19, 19, 0, 2.1, -4.2, -6.3, -19, -19, 8.4, 0, 19, 19]])
+    frames = np.arange(yaw.size)[None]
+    axes = ("lane", "frame")
+    arrays = {"yaw": yaw, "pitch": yaw / 2, "episode": 0 * frames, "episode_frame": frames}
+    write_recording(
+        xr.Dataset({name: (axes, array) for name, array in arrays.items()}), evaluation / "recording.zarr.zip"
+    )
+    row = {"task": "ready_set_go", "outcome": "correct", "lane": 0, "episode": 0, "trial": 0, "tolerance": 8.0}
+    row |= {"start_frame": 2, "ready_frame": 4, "set_frame": 8, "end_frame": 12, "reward": 1.0}
+    write_trials(pl.DataFrame([row | {"sample_interval": 4, "production_interval": 4}]), evaluation / "trials.parquet")
+    runpy.run_path(str(EXAMPLES / "how_much_room_is_used.py"))["main"]([evaluation])
+    *_, last = capsys.readouterr().out.splitlines()
+    assert last.strip("| ").split(" | ") == ["feedforward_20deg-0", "20", "5", "19", "25"]
