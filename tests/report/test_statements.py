@@ -149,4 +149,4 @@ def test_speed_is_compared_only_between_like_settings() -> None:
     assert verdict_on("feedforward-slower", alike) == "reproduced"
     unlike = [replace(each, settings=(Setting("learning.batch", each.name, "32"),)) for each in study.families]
     judged = BY_ID["feedforward-slower"].judge(study_with(unlike, study.findings, learning))
-    assert (judged.verdict, "1 different setting" in judged.here) == ("not decided", True)
+    assert (judged.verdict, "differ in 1 settings" in judged.here) == ("not decided", True)

@@ -1,9 +1,9 @@
 """The dynamics of a clock: how fast activity runs after Set, and which units carry the time.
 
 Two ways to wait longer: run along the same course more slowly (temporal scaling, as in the primate's frontal cortex),
-or count down at one speed from another height, as the paper says of its recurrent agent. The scaling index tells them
-apart. In the same frames after Set, in trials of every sample interval, speed ~ t_s ** -index. It is 1 for temporal
-scaling and 0 for one speed; below 0, activity runs faster when there is longer to wait.
+or count down at one speed from another height, as the paper's account of its recurrent agent implies. The scaling index
+tells them apart. In the same frames after Set, in trials of every sample interval, speed ~ t_s ** -index. It is 1 for
+temporal scaling and 0 for one speed; below 0, activity runs faster when there is longer to wait.
 """
 
 from dataclasses import dataclass

@@ -24,7 +24,7 @@ NO_DEPARTURE = ("seed", "controller", "units", "horizon", "task_name", "device")
 # Values that the paper prints.
 PRINTED = (
     "lanes", "unroll", "batch", "discount", "entropy_cost", "value_cost", "learning_rate", "vision_learning_rate",
-    "betas", "epsilon",
+    "betas", "epsilon", "trace_decay",
 )  # fmt: skip
 
 # A setting belongs to the first topic of which a word is part of its name. An aid is one setting.
@@ -43,7 +43,7 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Vision learns from the summed gradients of several updates.", ("vision_every",)),
     ("Vision learns from an unbiased random sample of observations, and not all are seen anew after each of its steps.",
      ("vision_sample",)),
-    ("V-trace with a lambda below 1: targets go sooner by the value, and less by rewards that are far away.",
+    ("V-trace with a lambda below 1: targets rely more on bootstrapped values, and less on distant rewards.",
      ("trace_decay",)),
     ("Several processes share lanes and batches; gradients are added up before each step.", ("workers",)),
     ("KL-limited step size: steps shrink when the policy changes too fast.", ("kl_limit",)),

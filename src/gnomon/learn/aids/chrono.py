@@ -17,7 +17,7 @@ class ChronoSettings:
     """Chrono initialisation: half of the units of a gated controller start with time constants of up to `span`."""
 
     span: float = 200.0
-    """Frames; time constants are drawn from 1 to this. The paper's library has a forget bias of 1: about 3 frames."""
+    """Frames; time constants are drawn from 1 to this. A forget bias of 1, as is usual, is about 3 frames."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.span < math.inf:

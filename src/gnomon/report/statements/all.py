@@ -20,7 +20,7 @@ UNTESTED = (
         "2.1", "The results are robust to a wide range of parameters of the curriculum.",
         "Every agent here was trained with the same curriculum.",
     ),
-    Untested("3.2", "The feedforward agent behaves like humans and other primates.", NO_ANIMALS),
+    Untested("3.2", "The feedforward agent's performance resembles data of humans and other primates.", NO_ANIMALS),
     Untested("3.3", "The recurrent agent's averages resemble activity in the parietal cortex of monkeys.", NO_ANIMALS),
     Untested("3.4", "The strategy resembles stereotyped movements of rats that time an interval.", NO_ANIMALS),
 )  # fmt: skip

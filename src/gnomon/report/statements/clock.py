@@ -55,8 +55,8 @@ RECURRENT = (
     ),
     Statement(
         "recurrent-one-speed", "3.3, Fig. 5",
-        "After Set, the recurrent agent's activity falls at one speed, as is implied where it is said to fall from a "
-        "higher point when the interval is longer and to be back when the interval has passed.",
+        "Not said, but implied: after Set the recurrent agent's activity falls at one speed (it falls from a higher "
+        "point when the interval is longer, and is back when the interval has passed).",
         scaling,
         f"Ours: the scaling index is below {ONE_SPEED:g} with its interval over seeds; "
         "contradicted if above, when long intervals are run through more slowly.",

@@ -125,7 +125,9 @@ def learns_more_slowly(study: Study, with_memory: Family, without: Family) -> Ju
     )
     differing = differing_settings(with_memory, without)
     if differing:
-        here += f". The two were trained with {len(differing)} different settings, so their speeds cannot be compared"
+        here += (
+            f". The two differ in {len(differing)} settings besides the controller, so their speeds cannot be compared"
+        )
         return Judgement(here, "not decided")
     return Judgement(here, verdict(later.above(0), later.below(0)))
 
@@ -179,8 +181,9 @@ def generalises_worse(study: Study, with_memory: Family, without: Family) -> Jud
 
 GENERAL = (
     "Ours: the mean error is below the tolerance and below half of the way to the nearest trained interval, with which "
-    "a subject that has memorised a list would answer. In these units its size, mean over the intervals, is below 1, "
-    "with its interval over seeds; contradicted if above. Which intervals the paper tested only a figure tells."
+    "a subject that has memorised a list would answer. Its size in units of the smaller of the two, mean over the "
+    "intervals, is below 1, with its interval over seeds; contradicted if above. Which intervals the paper tested, and "
+    "on which side, only a figure tells."
 )
 
 STATEMENTS = (

@@ -114,7 +114,7 @@ def observer_bias(study: Study, family: Family) -> Judgement:
     bias = [over_seeds([float(each.bias[end]) for each in found], 1) for end in (0, -1)]
     ends = (study.facts.intervals[0], study.facts.intervals[-1])
     here = "; ".join(
-        f"at {t_s} frames the mean error is {error}, of which the observer leaves {rest.written(1, '+')} unexplained"
+        f"at {t_s} frames the mean error is {error}; agent minus observer: {rest.written(1, '+')}"
         for t_s, error, rest in zip(ends, bias, left, strict=True)
     )
     limit = study.facts.tolerance
@@ -170,7 +170,7 @@ STATEMENTS = (
         rivals,
         "Ours: in every one of several seeds it has a lower AIC than a clock with an end, than observers without a "
         "prior, and than a normal for each interval. Contradicted if in every seed a model without a prior has a lower "
-        "AIC.",
+        "AIC. This asks for more than the paper, which compares no other model.",
         about_feedforward(observer_fits),
     ),
     Statement(

@@ -23,7 +23,7 @@ class Statement:
 
     id: str
     where: str  # section and figure of the paper
-    says: str  # exactly what the paper says, no more
+    says: str  # what the paper says, no more; what it only implies is called so
     analysis: Callable[..., object]
     rule: str
     judge: Callable[[Study], Judgement]
