@@ -71,6 +71,7 @@ def test_a_run_goes_on_with_its_own_settings(here: Path, capsys: Captured) -> No
     typed(capsys, "train", "--name", "mine", *SMALL)
     printed = typed(capsys, "train", "--resume", "runs/mine", "--frames", f"{FRAMES}")
     assert "nothing to do" in printed
+    assert "give more --frames" in printed
     printed = typed(capsys, "train", "--resume", "runs/mine", "--frames", f"{2 * FRAMES}")
     assert f"after {2 * FRAMES:,} frames" in printed
     assert "threads" not in printed  # as many as before, not as many as there are cores

@@ -63,6 +63,10 @@ def test_results_survive_json(found: Clock) -> None:
     assert to_json(from_json(Clock, to_json(found))) == to_json(found)
 
 
+def test_the_same_trials_give_the_same_intervals(found: Clock) -> None:
+    assert to_json(clock(design())) == to_json(found)
+
+
 def test_untreated_trials_of_an_arm_do_not_count() -> None:
     table = design().with_columns(treated=pl.col("how") != "swap")
     assert clock(table).swaps == ()

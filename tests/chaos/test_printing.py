@@ -74,9 +74,10 @@ def test_one_damaged_run_does_not_hide_the_others(trainer: Trainer, tmp_path: Pa
     code, out, _ = typed("runs", "--folder", str(tmp_path))
     assert (code, out.count("unknown"), out.count("finished")) == (0, 2, 1)
     agents = ["published/lstm-0", str(tmp_path / "good")]  # the second has not been evaluated
-    code, out, err = typed("results", *agents)
-    assert (code, out.count("| lstm |")) == (1, 1)
-    assert "1 left out: " in err
+    for options in ([], ["--summary"]):
+        code, out, err = typed("results", *agents, *options)
+        assert (code, out.count("| lstm |")) == (1, 1)
+        assert "1 left out: " in err
 
 
 def test_an_action_that_is_none_is_refused() -> None:

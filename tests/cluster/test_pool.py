@@ -44,8 +44,8 @@ def test_an_unroll_survives_the_journey_in_a_few_kilobytes(tmp_path: Path) -> No
     back = unpack(arrays).tensors()
     assert all(torch.equal(tensor, back[name]) for name, tensor in unroll.tensors().items())
     assert all(tensor.dtype == back[name].dtype for name, tensor in unroll.tensors().items())
-    # 9 frames of ids and firsts; 8 of actions, log probabilities, rewards and ends; 2 x 16 units.
-    lane = 9 * (4 + 1) + 8 * (1 + 4 + 4 + 1) + 2 * 16 * 4
+    # 9 frames of ids and firsts; 8 of actions, log probabilities and rewards; 2 x 16 units.
+    lane = 9 * (4 + 1) + 8 * (1 + 4 + 4) + 2 * 16 * 4
     assert sum(array.nbytes for array in arrays.values()) == 32 * lane
     assert unroll_bytes(trainer) == sum(array.nbytes for array in arrays.values())
 

@@ -5,12 +5,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from small_run import CONFIG, FRAMES_PER_ROUND, WAITING, changed, limit
 
 from gnomon.config import RunConfig
 from gnomon.learn import scores
 from gnomon.learn.build import stream
 from gnomon.learn.loop import Limits, Trainer, resume, start
+from gnomon.published.agents import load_agent
 
 
 def test_frames_of_the_schedule_limit_a_run_without_other_limits(tmp_path: Path) -> None:
@@ -49,6 +51,28 @@ def test_the_criterion_stops_a_run_once_there_are_enough_trials(
     assert trainer.run(Limits(frames=200 * FRAMES_PER_ROUND, criterion=0.0), report) == "criterion"
     assert enough == [False] * (trainer.rounds - 1) + [True]
     assert trainer.run(Limits(frames=trainer.frames + 1, criterion=1.0)) == "frames"
+
+
+def test_minutes_add_up_over_several_calls(tmp_path: Path) -> None:
+    trainer = start(CONFIG, tmp_path / "run")
+    trainer.run(limit(2))
+    before = trainer.minutes_trained
+    trainer.run(limit(4))
+    minutes = trainer.folder.read_metrics()["minutes"].to_list()
+    assert minutes == sorted(minutes)
+    assert minutes[-1] > before > 0
+
+
+def test_a_run_of_a_config_alone_is_a_whole_run(tmp_path: Path) -> None:
+    """Somebody copied a config, which leaves the number of workers open, into a new folder."""
+    (tmp_path / "run").mkdir()
+    open_config = replace(CONFIG, learning=replace(CONFIG.learning, workers=0))
+    (tmp_path / "run" / "config.json").write_text(open_config.to_json())
+    trainer, complaints = resume(tmp_path / "run")
+    trainer.run(limit(1))
+    assert complaints == []
+    assert trainer.folder.threads() == torch.get_num_threads()
+    assert load_agent(tmp_path / "run")[1].learning.workers == 1
 
 
 def finished(trainer: Trainer) -> list[str]:

@@ -1,6 +1,8 @@
 """A team of workers learns what one learner would from the lanes of all, and is as reproducible as any run."""
 
 import multiprocessing
+import os
+import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -120,6 +122,19 @@ def test_a_run_that_is_saved_and_resumed_is_the_same_run(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("no_worker_left")
+def test_a_signal_that_asks_the_run_to_stop_does_not_end_its_workers(tmp_path: Path) -> None:
+    """As when a terminal or `timeout` signals all processes of a run: the first one decides, and saves."""
+    trainer = start(TEAM, tmp_path / "run")
+    trainer.run(limit(2))
+    (child,) = multiprocessing.active_children()
+    assert child.pid is not None
+    for number in (signal.SIGINT, signal.SIGTERM):
+        os.kill(child.pid, number)
+    assert trainer.run(limit(4)) == "frames"
+    assert child.is_alive()
+
+
+@pytest.mark.usefixtures("no_worker_left")
 def test_a_lost_worker_is_one_clear_line(tmp_path: Path) -> None:
     trainer = start(TEAM, tmp_path / "run")
     trainer.run(limit(2))
@@ -139,6 +154,8 @@ def test_a_lost_worker_is_one_clear_line(tmp_path: Path) -> None:
         ({"lanes": 501}, 2, 1),
         ({"lanes": 512, "batch": 33}, 2, 1),
         ({"lanes": 512}, 1, 1),
+        ({"lanes": 512}, 7, 4),  # five to seven cannot share the batch of 32
+        ({"lanes": 600, "batch": 36}, 9, 6),  # nine would have too little to do
         ({"lanes": 512, "device": "cuda"}, 2, 1),
         ({"lanes": 512, "workers": 1}, 2, 1),
         ({"lanes": 2, "workers": 2}, 1, 2),
@@ -158,6 +175,7 @@ def test_a_runs_config_says_how_many_there_were(tmp_path: Path) -> None:
     ("learning", "complaint"),
     [
         ({"workers": 3}, "lanes is 32; 3 workers cannot share that"),
+        ({"workers": 64}, "lanes is 32; 64 workers cannot share that"),
         ({"batch": 11}, "batch is 11; 2 workers cannot share that"),
         ({"device": "cuda"}, "workers are for cpu"),
     ],

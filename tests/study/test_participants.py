@@ -52,6 +52,13 @@ def test_a_short_horizon_never_stands_for_its_controller(runs: list[str]) -> Non
     assert compared(every) == every[1:]
 
 
+def test_workers_make_no_other_family(runs: list[str]) -> None:
+    first, second = participants(runs[:2])
+    shared = replace(second.config.learning, workers=2)
+    (family,) = families([first, replace(second, config=replace(second.config, learning=shared))])
+    assert len(family.members) == 2
+
+
 def test_families_of_one_name_keep_their_members_names(runs: list[str]) -> None:
     first, second = participants(runs[:2])
     wider = replace(

@@ -93,6 +93,20 @@ def test_runs_start_in_order_and_whenever_there_is_room(fakes: Sweeper) -> None:
     assert a1.reason == "killed by SIGSEGV"
 
 
+def test_a_run_that_cannot_begin_does_not_stop_the_others(fakes: Sweeper, monkeypatch: pytest.MonkeyPatch) -> None:
+    create = RunFolder.create
+
+    def refuse_one(folder: RunFolder, config: str) -> None:
+        if folder.path.name == "b-0":
+            raise OSError("no room")
+        create(folder, config)
+
+    monkeypatch.setattr(RunFolder, "create", refuse_one)
+    assert fakes.advance()
+    assert states(fakes) == {"b-1": "running", "b-0": "failed", "a-0": "running", "a-1": "waiting"}
+    assert fakes.jobs[1].reason == "no room"
+
+
 def test_all_are_asked_to_stop_once_and_nothing_is_started(fakes: Sweeper) -> None:
     b1, b0, a0, _ = fakes.jobs
     assert fakes.advance()

@@ -29,7 +29,6 @@ class Controller(nn.Module, ABC):
         """Subclasses draw their weights from the generator and set `drive_size`."""
         super().__init__()
         self.check_units(units)
-        self.features = features
         self.units = units
         self.output_size = units
         self.set_initial_state({})
@@ -56,13 +55,8 @@ class Controller(nn.Module, ABC):
         """Weight [., F] and bias [.] of the linear map that takes in the features, if it may learn whitened."""
         return None
 
-    @property
-    def unit_count(self) -> int:
-        """How many units are recorded, under all names together."""
-        return sum(tensor.numel() for tensor in self.initial_state(1).values()) or self.units
-
     def set_initial_state(self, state: State) -> None:
-        """Let episodes begin with this state, without a leading axis of lanes; subclasses say with which at first."""
+        """Let episodes begin with this state, without a leading axis of lanes."""
         self._state_names = tuple(state)
         for name, tensor in state.items():
             self.register_buffer(f"begin_{name}", tensor)

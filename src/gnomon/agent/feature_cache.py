@@ -104,13 +104,12 @@ class FeatureCache:
         return run_vision(self.agent, self.render, ids * self.observations // len(ids))
 
     @torch.no_grad()
-    def refresh(self, used: Tensor | None, most: int) -> float:
+    def refresh(self, used: Tensor, most: int) -> float:
         """Vision has just taken a small step: see `most` observations anew, and keep the features of the others.
 
-        First come those in use, ids `used` [N] (None: what was looked at since the last time), and among them the
-        stalest. What is not in use is dropped after a while, so no features are older than twice the number of steps in
-        which all can be refreshed. If no more than `most` are known, all are dropped, as after any other change of the
-        weights.
+        First come those in use, ids `used` [N], and among them the stalest. What is not in use is dropped after a
+        while, so no features are older than twice the number of steps in which all can be refreshed. If no more than
+        `most` are known, all are dropped, as after any other change of the weights.
 
         Returns the mean age, in steps, of the features of what is in use.
         """
@@ -118,9 +117,8 @@ class FeatureCache:
         if len(known) <= most:
             return 0.0  # the next look finds other weights
         self._refreshes += 1
-        in_use, self._looked_at = self._looked_at, torch.zeros_like(self._looked_at)
-        if used is not None:
-            in_use = torch.zeros_like(self._known).index_fill_(0, used.long(), True)
+        self._looked_at = torch.zeros_like(self._looked_at)
+        in_use = torch.zeros_like(self._known).index_fill_(0, used.long(), True)
         order = (self._ages() + in_use[known] * self._refreshes).argsort(descending=True, stable=True)
         chosen = known[order[:most]].sort().values
         self._features[chosen] = run_vision(self.agent, self.render, chosen)

@@ -241,7 +241,7 @@ def dose_response(trials: pl.DataFrame, arm: str, what: str) -> Doses:
     for level in levels:
         here = used.filter(pl.col(DOSE) == level)
         fits.append(slope_of(answered(here)))
-        lane = here.group_by("lane").agg(
+        lane = here.group_by("lane", maintain_order=True).agg(
             pl.col("outcome").cast(pl.String).is_in(PRODUCED).sum().alias("hits"), pl.len().alias("all")
         )
         share = share_over_lanes(lane["hits"].to_numpy().astype(float), lane["all"].to_numpy().astype(float))

@@ -239,7 +239,6 @@ def unroll_bytes(trainer: Trainer) -> int:
         action=torch.zeros(length, 1, dtype=torch.int64),
         log_prob=times,
         reward=times,
-        end=torch.zeros(length, 1, dtype=torch.bool),
         state={name: tensor.cpu() for name, tensor in trainer.agent.initial_state(1).items()},
     )
     return lanes * sum(array.nbytes for array in pack(one).values())

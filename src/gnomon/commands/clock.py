@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -10,6 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import tyro
+
+from gnomon.commands.report import MOST_PROCESSES
+from gnomon.commands.train import cores
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -81,7 +83,7 @@ def run_all(asked: Sequence[str], options: Clock, folder: Path, console: Console
 
     from gnomon.study.clock import study_clock
 
-    jobs = min(options.jobs or os.cpu_count() or 1, len(asked))
+    jobs = min(options.jobs or min(cores(), MOST_PROCESSES), len(asked))
     found: dict[str, ClockFindings] = {}
     columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console) as bar:

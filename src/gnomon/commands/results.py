@@ -50,19 +50,17 @@ def results(options: Results) -> None:
     left_out: list[str] = []
     usable = [each for each in options.agents or shipped() if attempt(lambda each=each: participants([each]), left_out)]
     everyone = participants(usable) if usable or not left_out else []
-    if options.departures:
-        print(departures(everyone), end="")
-        return
-    if options.summary:
-        print(summary(everyone), end="")
-        return
-    rows = [cells for each in everyone if (cells := attempt(lambda each=each: row(each), left_out))]
+    rows = {each: cells for each in everyone if (cells := attempt(lambda each=each: row(each), left_out))}
     if not rows:
         raise ValueError("; ".join(left_out))
-    if console.is_terminal:
-        console.print(terminal_table(rows))
+    if options.departures:
+        print(departures(everyone), end="")
+    elif options.summary:
+        print(summary(list(rows)), end="")
+    elif console.is_terminal:
+        console.print(terminal_table(list(rows.values())))
     else:
-        print(markdown_table(COLUMNS, rows), end="")
+        print(markdown_table(COLUMNS, list(rows.values())), end="")
     if options.curves is not None:
         draw_curves(everyone, options.curves)
     if left_out:

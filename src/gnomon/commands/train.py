@@ -207,11 +207,19 @@ def train_run(
             f"{error}; what came after checkpoint {trainer.number} is lost. When there is room, go on with: {again}"
         ) from None
     if trainer.rounds == rounds:
-        console.print(f"nothing to do: the run is at {trainer.frames:,} frames; give more --frames, --minutes")
+        console.print(f"nothing to do: the run is at {trainer.frames:,} frames; {more_to_do(trainer)}")
         return
     say_what_is_next(trainer, reason, console)
     if counts := trainer.source.counters():
         console.print("cluster       " + ", ".join(f"{n:,} {name.replace('_', ' ')}" for name, n in counts.items()))
+
+
+def more_to_do(trainer: Trainer) -> str:
+    """What would let a run go on that has reached its limits."""
+    schedule = trainer.config.learning.schedule
+    if trainer.frames >= schedule.frames and not schedule.final_learning_rate:
+        return "its schedule is over, and learning rates are 0; begin a new run with more --learning.schedule.frames"
+    return "give more --frames, --minutes"
 
 
 def say_what_is_next(trainer: Trainer, reason: str, console: Console) -> None:
@@ -230,6 +238,5 @@ def say_what_is_next(trainer: Trainer, reason: str, console: Console) -> None:
     console.print(f"run folder    {path}")
     console.print("curves        " + command("tensorboard", "--logdir", trainer.folder.tensorboard))
     console.print("try next      " + command("gnomon", "evaluate", path))
-    if reason != "criterion":
-        more = ("--frames", 2 * max(trainer.frames, 1))
-        console.print("or go on      " + command("gnomon", "train", "--resume", path, *more))
+    if reason != "criterion" and trainer.frames < trainer.config.learning.schedule.frames:
+        console.print("or go on      " + command("gnomon", "train", "--resume", path))

@@ -48,7 +48,7 @@ class LinePrinter:
 
 def seen(row: dict[str, Any]) -> str:
     """How many distinct observations vision learned from in the last round."""
-    return f"{row['distinct']:.0f} distinct" if "distinct" in row else "at rest"
+    return f"{row['distinct']:.0f} distinct"
 
 
 def lagging(row: dict[str, Any]) -> str:

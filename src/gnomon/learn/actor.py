@@ -39,7 +39,7 @@ class Actor:
             decision, frame = moment.decision, moment.frame
             action[t], log_prob[t], reward[t] = decision.action, decision.log_prob, frame.reward
             ids[t + 1], first[t + 1] = frame.observation, frame.episode_end
-        return Unroll(ids, first, action, log_prob, reward, first[1:].clone(), state_before)
+        return Unroll(ids, first, action, log_prob, reward, state_before)
 
     def state_dict(self) -> dict[str, Tensor]:
         """States, generator, cache and laboratory: all that the coming unrolls depend on, but the weights.

@@ -24,7 +24,7 @@ from gnomon.saving.checkpoint import load_optimiser, nest, optimiser_tensors, un
 
 
 class NotFiniteError(ArithmeticError):
-    """A loss or a gradient is not a number any more."""
+    """A gradient is not a number any more."""
 
 
 class Learner:
@@ -44,7 +44,7 @@ class Learner:
         """
         self.agent, self.cache, self.config, self.generator = agent, cache, config, generator
         self._add_up = add_up
-        self.learning_rate = LearningRate(config.optimiser, config.schedule)
+        self.learning_rate = LearningRate(config.schedule)
         self.entropy_cost = config.loss.entropy_cost
         self.updates = 0
         self.waiting: Unroll | None = None
@@ -60,7 +60,7 @@ class Learner:
         self.vision_optimiser = torch.optim.Adam(vision, **adam)
 
     def learn(self, unroll: Unroll, progress: Progress) -> dict[str, float]:
-        """Learn from the unrolls of a round, and return the metrics' means over its batches."""
+        """Learn from the unrolls of all lanes, and return the metrics' means over their batches."""
         self.entropy_cost = self.learning_rate.entropy_cost(self.config.loss.entropy_cost, progress)
         for aid in self.aids:
             aid.before_unroll(progress)

@@ -32,7 +32,7 @@ from gnomon.records.contents import (
 )
 from gnomon.records.metrics import read_lines
 from gnomon.records.runs import RunFolder
-from gnomon.records.writing import patiently
+from gnomon.records.writing import patiently, write_text
 from gnomon.saving.checkpoint import Checkpoint, Notes, nest, newest_checkpoint, unnest, write_checkpoint
 from gnomon.saving.restore import check_settings, load_weights
 
@@ -75,12 +75,15 @@ class Trainer:
         shuffling = torch.Generator().manual_seed(stream(config.seed, "batches"))
         team = Team(config, self.actor) if config.learning.workers > 1 else None
         if team is not None and acting is not None:
-            raise ValueError(f"workers is {config.learning.workers}; the learner of a cluster works alone")
+            raise ValueError(
+                f"workers is {config.learning.workers}; the learner of a cluster works alone: a run that is to move "
+                "to a cluster must begin with --learning.workers 1"
+            )
         add_up = team.add_up if team is not None else None
         self.learner = Learner(self.agent, self.actor.cache, own.learning, shuffling, add_up)
         self.progress = Progress(total=config.learning.schedule.frames)
         self.rounds, self.number = 0, 0  # number: of the last checkpoint
-        self.minutes, self.frames_before = 0.0, 0  # of training before this process
+        self.minutes, self.frames_before = 0.0, 0  # of training before this process, or this call of `run`
         self._started = time.monotonic()
         self._trials: list[pl.DataFrame] = []  # since the last checkpoint
         self._metrics: list[dict[str, Any]] = []  # lines since the last checkpoint
@@ -131,9 +134,12 @@ class Trainer:
         self._started = time.monotonic()
         if (reason := self._done(limits, [])) is not None:
             return reason
-        with self.folder.locked(), patient_interrupts() as self._interrupted:
-            self._status("running")
-            return self._run(limits, report, checkpoint_minutes)
+        try:
+            with self.folder.locked(), patient_interrupts() as self._interrupted:
+                self._status("running")
+                return self._run(limits, report, checkpoint_minutes)
+        finally:
+            self.minutes, self.frames_before, self._started = self.minutes_trained, self.frames, time.monotonic()
 
     def _run(self, limits: Limits, report: Callable[[dict[str, Any]], None], checkpoint_minutes: float) -> str:
         last_checkpoint = time.monotonic()
@@ -287,5 +293,10 @@ def resume(path: Path, acting: Callable[[Trainer], Source] | None = None) -> tup
     folder = RunFolder(path)
     folder.require()
     with folder.locked():  # loading cuts the folder back to the checkpoint
-        trainer = Trainer(read_config(folder.config), folder, acting)
-        return trainer, trainer.load()
+        config = read_config(folder.config)
+        trainer = Trainer(settled(config, torch.get_num_threads() if acting is None else 1), folder, acting)
+        complaints = trainer.load()
+        if trainer.config != config:
+            write_text(folder.config, trainer.config.to_json())
+        folder.note_versions()
+        return trainer, complaints

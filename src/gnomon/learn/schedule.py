@@ -7,7 +7,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # the config holds the settings of the aids, which read this file
-    from gnomon.config import Optimiser, Schedule
+    from gnomon.config import Schedule
 
 
 @dataclass
@@ -28,7 +28,6 @@ class Progress:
 class LearningRate:
     """The one owner of the step size: the schedule's, times one factor for each aid that has one."""
 
-    optimiser: Optimiser
     schedule: Schedule
     factors: dict[str, float] = field(default_factory=dict)
     """By aid; an aid sets its own and nobody else's."""

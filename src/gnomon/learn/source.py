@@ -15,7 +15,7 @@ class SourceLost(ValueError):
 
 
 class Source(Protocol):
-    """Where unrolls come from: the lanes of this process, or the pools of a cluster (`gnomon.cluster.pools`)."""
+    """Where unrolls come from: lanes of this process, of a team's (`gnomon.learn.team`), or of a cluster's pools."""
 
     def unroll(self) -> Unroll:
         """The next unroll to learn from."""

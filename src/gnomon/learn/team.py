@@ -6,10 +6,12 @@ same weights at all times, and acting and learning are both shared without any l
 from the run's seed and the worker's number: a run with a team is as reproducible as one without, and resumes exactly.
 """
 
+import atexit
 import multiprocessing
 import signal
 from contextlib import suppress
 from dataclasses import replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -37,20 +39,26 @@ Arrays = dict[str, np.ndarray]
 def settled(config: RunConfig, threads: int) -> RunConfig:
     """The same config, with 0 workers replaced by what it means on this machine, so that a resumed run does the same.
 
-    One worker a thread, if lanes and batches can be divided among so many, and each has enough to do.
+    As many workers as threads allow, if lanes and batches can be divided among them and each has enough to do.
     """
     learning = config.learning
     if learning.workers:
         return config
-    divides = not (learning.lanes % threads or learning.batch % threads)
-    enough = learning.lanes * learning.unroll >= threads * WORTHWHILE
-    workers = threads if divides and enough and learning.device == "cpu" else 1
+
+    def pays(workers: int) -> bool:
+        divides = not (learning.lanes % workers or learning.batch % workers)
+        return divides and learning.lanes * learning.unroll >= workers * WORTHWHILE and learning.device == "cpu"
+
+    workers = max((number for number in range(2, threads + 1) if pays(number)), default=1)
     return replace(config, learning=replace(learning, workers=workers))
 
 
 def share_of(config: RunConfig) -> RunConfig:
     """What each worker does of a run: its share of the lanes and of every batch."""
     learning = config.learning
+    for name in ("lanes", "batch"):
+        if getattr(learning, name) % learning.workers:
+            raise ValueError(f"{name} is {getattr(learning, name)}; {learning.workers} workers cannot share that")
     lanes, batch = learning.lanes // learning.workers, learning.batch // learning.workers
     return replace(config, learning=replace(learning, lanes=lanes, batch=batch))
 
@@ -108,8 +116,15 @@ class Far:
         context = multiprocessing.get_context("spawn")
         self._connection, far = context.Pipe()
         arguments, name = (far, config, number), f"gnomon worker {number}"
-        context.Process(target=serve, args=arguments, daemon=True, name=name).start()
+        # Who asks the run to stop asks the first. A process begins with those signals blocked that its parent blocks.
+        resource_tracker.ensure_running()  # where it must be started, multiprocessing changes the mask
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+        try:
+            context.Process(target=serve, args=arguments, daemon=True, name=name).start()
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         far.close()
+        atexit.register(self._connection.close)  # upon which it ends; it cannot be terminated
 
     def send(self, message: Any) -> None:
         """A call of a method, (name, arguments), or the sum that it waits for."""
@@ -135,7 +150,6 @@ def gone() -> ValueError:
 
 def serve(connection: Connection, config: RunConfig, number: int) -> None:
     """In a worker's process: do what the first asks, until it is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the first
     torch.set_num_threads(1)
     keep_freed_memory()
     worker = Worker(config, number, connection)
@@ -162,9 +176,6 @@ class Team:
         learning = config.learning
         if learning.device != "cpu":
             raise ValueError(f"workers is {learning.workers}, but device is {learning.device!r}; workers are for cpu")
-        for name in ("lanes", "batch"):
-            if getattr(learning, name) % learning.workers:
-                raise ValueError(f"{name} is {getattr(learning, name)}; {learning.workers} workers cannot share that")
         self.config, self.actor = config, actor
         self._others: list[Far] = []
         self._saved: list[Arrays] = []  # what the others go on from

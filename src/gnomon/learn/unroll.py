@@ -21,8 +21,12 @@ class Unroll:
     action: Tensor  # int64 [T, B]
     log_prob: Tensor  # float [T, B] of that action when it was taken
     reward: Tensor  # float [T, B] that followed it
-    end: Tensor  # bool [T, B] the episode ended with it
     state: State  # [B, ...] of the controller before frame 0
+
+    @property
+    def end(self) -> Tensor:
+        """Whether the episode ended with an action: bool [T, B]."""
+        return self.first[1:]
 
     @property
     def lanes(self) -> int:

@@ -85,7 +85,12 @@ class RunFolder:
         for folder in (self.checkpoints, self.path / TRIALS):
             folder.mkdir(parents=True, exist_ok=True)
         write_text(self.config, config)
-        write_text(self.path / "versions.json", json.dumps(versions(), indent=2))
+        self.note_versions()
+
+    def note_versions(self) -> None:
+        """Write down with which versions and threads the run began, unless that is known already."""
+        if not (self.path / "versions.json").exists():
+            write_text(self.path / "versions.json", json.dumps(versions(), indent=2))
 
     @contextmanager
     def locked(self) -> Iterator[None]:

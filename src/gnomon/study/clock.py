@@ -72,7 +72,7 @@ def study_clock(
         if not isinstance(config.task, ReadySetGo):
             raise ValueError(f"{asked} does {config.task.name}; the battery is for {ReadySetGo.name}")
         controller, task, optics = config.agent.controller, config.task, config.optics
-        make = agent_subject(agent, seed + 3)
+        make = agent_subject(agent.cpu(), seed + 3)  # where the battery's laboratory is
     use_one_thread()
     battery = run_battery(make, task, optics, frames_each=frames, seed=seed, report=report)
     control = battery.trials.filter(pl.col("arm") == "control")

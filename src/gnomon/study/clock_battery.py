@@ -56,7 +56,6 @@ class Battery:
     """Trials of every arm, see `gnomon.subjects.intervened`."""
     recording: xr.Dataset
     """Units and gaze of the control's lanes."""
-    statistics: UnitStatistics
 
 
 def run_battery(
@@ -98,7 +97,7 @@ def run_battery(
         watch=keeper(recorder, subject),
         report=lambda done, _: report(FIRST_FRAMES + done, wanted),
     )
-    return Battery(trials, recorder.dataset(), statistics)
+    return Battery(trials, recorder.dataset())
 
 
 def keeper(recorder: Recorder, subject: Subject[Decision]) -> Callable[[Moment[Decision]], None]:

@@ -193,10 +193,14 @@ def metrics_of(folder: RunFolder) -> pl.DataFrame | None:
 
 
 def families(everyone: Sequence[Participant]) -> list[Family]:
-    """Participants with the same settings but the seed together, in the order of their first members."""
+    """Participants with the same settings but the seed together, in the order of their first members.
+
+    Workers and device are the machine's, and do not count.
+    """
     groups: dict[str, list[Participant]] = {}
     for each in everyone:
-        key = each.name if each.path is None else replace(each.config, seed=0).to_json()
+        learning = replace(each.config.learning, workers=1, device="cpu")
+        key = each.name if each.path is None else replace(each.config, seed=0, learning=learning).to_json()
         groups.setdefault(key, []).append(each)
     short = [family_name(members) for members in groups.values()]
     names = [

@@ -174,11 +174,14 @@ class Sweeper:
         if job.trained_elsewhere():
             job.state = "elsewhere"
             return
-        if not job.folder.config.exists():
-            torch.set_num_threads(self.threads)  # they are noted with the versions
-            job.folder.create(job.training.config.to_json())
-        progress_file(job.folder).unlink(missing_ok=True)
-        job.process, job.state = self.launch(job), "running"
+        try:
+            if not job.folder.config.exists():
+                torch.set_num_threads(self.threads)  # they are noted with the versions
+                job.folder.create(job.training.config.to_json())
+            progress_file(job.folder).unlink(missing_ok=True)
+            job.process, job.state = self.launch(job), "running"
+        except OSError as error:
+            job.state, job.reason = "failed", str(error)
 
     def launch(self, job: Job) -> Process:
         """The process that trains a job."""
@@ -274,7 +277,8 @@ class ProgressNote:
         seconds = 60 * (row["minutes"] - self.trainer.minutes)  # of this process
         note = {name: row[name] for name in ("frames", "minutes", "rewarded", "criterion")}
         note["frames_per_second"] = (row["frames"] - self.trainer.frames_before) / max(seconds, 1e-9)
-        write_text(progress_file(self.trainer.folder), json.dumps(note))
+        with suppress(OSError):  # a full disk is waited out where checkpoints are written
+            write_text(progress_file(self.trainer.folder), json.dumps(note))
 
 
 if __name__ == "__main__":

@@ -219,7 +219,7 @@ class ReadySetGo(Task):
         return Restraint(held, may_jump=held & (trials.event("set") <= trials.now), box=GO)
 
     def _must_hold(self, trials: "Trials") -> Tensor:
-        """Lanes whose trial wants the gaze on the cross until Set: bool [lanes]."""
+        """Lanes whose trial wants the gaze on the cross: bool [lanes]."""
         return trials.condition("fixation_hold").bool() & trials.running
 
     def finish(self, trials: "Trials", lanes: Tensor, outcome: Tensor) -> None:
