@@ -24,7 +24,8 @@ from gnomon.records.recordings import write_recording
 from gnomon.records.trials import write_trials
 from gnomon.subjects.scripted import PerfectSubject
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "examples"
 
 Captured = pytest.CaptureFixture[str]
 
@@ -273,6 +274,19 @@ def test_answers_by_condition(tmp_path: Path, capsys: Captured) -> None:
     assert "20deg" in (tmp_path / "figure.svg").read_text()
     with pytest.raises(SystemExit, match="has no evaluated runs"):
         example["main"](tmp_path, None)
+
+
+@pytest.mark.parametrize("experiment", sorted((ROOT / "experiments" / "results").iterdir()), ids=lambda path: path.name)
+def test_the_tables_of_the_experiments_are_those_of_their_trials(experiment: Path, capsys: Captured) -> None:
+    runpy.run_path(str(EXAMPLES / "answers_by_condition.py"))["main"](experiment, None)
+    _, _, *rows = capsys.readouterr().out.splitlines()
+    document = (ROOT / "docs" / "clock.md").read_text().splitlines()
+    assert rows
+    for row in rows:
+        cells = row.rstrip("| ").split(" | ")
+        while cells[-1] == "-":
+            del cells[-1]  # intervals that another agent of the same table was asked for
+        assert any(line.startswith(" | ".join(cells)) for line in document), row
 
 
 def test_how_much_room_is_used(tmp_path: Path, capsys: Captured) -> None:
