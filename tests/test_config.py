@@ -71,6 +71,7 @@ def test_the_default_of_learning_is_the_paper() -> None:
             "anneal_until": 1.0,
             "final_learning_rate": 1.0,
             "final_entropy": 1.0,
+            "halving_frames": 0,
         },
         "workers": 1,
         "device": "cpu",

@@ -88,6 +88,9 @@ class Schedule:
     """Share of both learning rates that is left at its end; they fall in a straight line."""
     final_entropy: float = 1.0
     """Share of the entropy cost that is left at its end; it falls in equal ratios."""
+    halving_frames: int = 0
+    """Frames after which both learning rates are a half, after twice as many a third, and so on; 0: they are not. The
+    annealing comes on top."""
 
     def __post_init__(self) -> None:
         require(self, "frames", at_least=1)
@@ -95,6 +98,7 @@ class Schedule:
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}; it is a share, from 0 to 1")
         require(self, "final_entropy", above=0)
+        require(self, "halving_frames", at_least=0)
         if not self.anneal_from <= self.anneal_until:
             raise ValueError(f"anneal_from is {self.anneal_from}, beyond anneal_until, {self.anneal_until}")
 

@@ -35,3 +35,10 @@ def test_the_papers_schedule_is_constant() -> None:
 
 def test_a_ramp_without_length_is_a_step() -> None:
     assert [ramp(value, 0.5, 0.5) for value in (0.4, 0.5, 0.6)] == [0.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(("frames", "share"), [(0, 1.0), (100, 1 / 2), (200, 1 / 3), (900, 1 / 10)])
+def test_rates_are_a_half_after_the_halving_frames_and_a_third_after_twice_as_many(frames: int, share: float) -> None:
+    rate = LearningRate(Schedule(frames=1_000, halving_frames=100, final_learning_rate=0.0))
+    assert rate.factor(Progress(frames, 1_000)) == pytest.approx(share * (1 - frames / 1_000))
+    assert rate.entropy_cost(0.5, Progress(frames, 1_000)) == 0.5

@@ -38,7 +38,9 @@ class LearningRate:
 
     def scheduled(self, progress: Progress) -> float:
         """The schedule's share of it, without the aids'."""
-        return 1 - (1 - self.schedule.final_learning_rate) * self._annealed(progress)
+        annealed = 1 - (1 - self.schedule.final_learning_rate) * self._annealed(progress)
+        half = self.schedule.halving_frames
+        return annealed / (1 + progress.frames / half) if half else annealed
 
     def entropy_cost(self, cost: float, progress: Progress) -> float:
         """The cost at the start, annealed: it falls in equal ratios."""

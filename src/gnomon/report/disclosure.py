@@ -48,7 +48,7 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Several processes share lanes and batches; gradients are added up before each step.", ("workers",)),
     ("KL-limited step size: steps shrink when the policy changes too fast.", ("kl_limit",)),
     ("Annealing by frames: learning rates or entropy cost fall in the course of a run.",
-     ("anneal_from", "anneal_until", "final_learning_rate", "final_entropy")),
+     ("anneal_from", "anneal_until", "final_learning_rate", "final_entropy", "halving_frames")),
     ("A hidden layer in the value network.", ("value_units",)),
     ("Other numbers of the optimiser and the loss.", ("optimiser", "loss", "batch", "lanes", "unroll")),
     ("Length of training, in frames.", ("frames",)),
