@@ -75,10 +75,8 @@ class Trainer:
         shuffling = torch.Generator().manual_seed(stream(config.seed, "batches"))
         team = Team(config, self.actor) if config.learning.workers > 1 else None
         if team is not None and acting is not None:
-            raise ValueError(
-                f"workers is {config.learning.workers}; the learner of a cluster works alone: a run that is to move "
-                "to a cluster must begin with --learning.workers 1"
-            )
+            had = config.learning.workers
+            raise ValueError(f"workers is {had}; a cluster's learner works alone: begin with --learning.workers 1")
         add_up = team.add_up if team is not None else None
         self.learner = Learner(self.agent, self.actor.cache, own.learning, shuffling, add_up)
         self.progress = Progress(total=config.learning.schedule.frames)
