@@ -78,6 +78,9 @@ def test_one_damaged_run_does_not_hide_the_others(trainer: Trainer, tmp_path: Pa
         code, out, err = typed("results", *agents, *options)
         assert (code, out.count("| lstm |")) == (1, 1)
         assert "1 left out: " in err
+    code, out, err = typed("results", *agents, "--departures")  # which need no evaluation
+    assert (code, err) == (0, "")
+    assert "Chrono initialisation" in out
 
 
 def test_an_action_that_is_none_is_refused() -> None:

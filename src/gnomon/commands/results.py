@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 import tyro
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.table import Table
 
     from gnomon.analysis.performance import Production
@@ -50,21 +51,29 @@ def results(options: Results) -> None:
     left_out: list[str] = []
     usable = [each for each in options.agents or shipped() if attempt(lambda each=each: participants([each]), left_out)]
     everyone = participants(usable) if usable or not left_out else []
+    if options.departures and everyone:
+        print(departures(everyone), end="")
+    else:
+        print_behaviour(everyone, console, options.summary, left_out)
+    if options.curves is not None:
+        draw_curves(everyone, options.curves)
+    if left_out:
+        raise SystemExit(f"{len(left_out)} left out: " + "; ".join(left_out))
+
+
+def print_behaviour(
+    everyone: "Sequence[Participant]", console: "Console", as_summary: bool, left_out: list[str]
+) -> None:
+    """How the agents do, a line for each or for each kind; who has not been evaluated is left out."""
     rows = {each: cells for each in everyone if (cells := attempt(lambda each=each: row(each), left_out))}
     if not rows:
         raise ValueError("; ".join(left_out))
-    if options.departures:
-        print(departures(everyone), end="")
-    elif options.summary:
+    if as_summary:
         print(summary(list(rows)), end="")
     elif console.is_terminal:
         console.print(terminal_table(list(rows.values())))
     else:
         print(markdown_table(COLUMNS, list(rows.values())), end="")
-    if options.curves is not None:
-        draw_curves(everyone, options.curves)
-    if left_out:
-        raise SystemExit(f"{len(left_out)} left out: " + "; ".join(left_out))
 
 
 def attempt(make: Callable[[], Made], left_out: list[str]) -> Made | None:
