@@ -67,11 +67,20 @@ def test_settings_that_ship_by_name_can_be_trained(here: Path, capsys: Captured)
     assert "choose paper, psychlab" in complaint(capsys, "train", "--setting", "pschlab")
 
 
+def test_a_run_whose_schedule_is_over_is_not_sent_on(here: Path, capsys: Captured) -> None:
+    """Beyond the schedule of the preset laptop all learning rates are 0."""
+    printed = typed(capsys, "train", "--name", "mine", *SMALL, "--learning.schedule.frames", f"{FRAMES}")
+    assert "or go on" not in printed
+    printed = typed(capsys, "train", "--resume", "runs/mine")
+    assert "begin a new run with more --learning.schedule.frames" in " ".join(printed.split())
+
+
 def test_a_run_goes_on_with_its_own_settings(here: Path, capsys: Captured) -> None:
     typed(capsys, "train", "--name", "mine", *SMALL)
     printed = typed(capsys, "train", "--resume", "runs/mine", "--frames", f"{FRAMES}")
     assert "nothing to do" in printed
     assert "give more --frames" in printed
+    assert "--learning.schedule.frames" not in printed
     printed = typed(capsys, "train", "--resume", "runs/mine", "--frames", f"{2 * FRAMES}")
     assert f"after {2 * FRAMES:,} frames" in printed
     assert "threads" not in printed  # as many as before, not as many as there are cores

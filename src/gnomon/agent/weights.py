@@ -1,4 +1,4 @@
-"""How every weight of the agent starts: as in TensorFlow, from a generator and nothing else."""
+"""How every weight of the agent starts: as in the library Sonnet, from a generator and nothing else."""
 
 from typing import TypeVar
 
