@@ -23,7 +23,6 @@ from gnomon.cluster.start import Plan, Resources, joined
 from gnomon.config import RunConfig
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
-from gnomon.learn.schedule import Progress
 from gnomon.learn.unroll import Unroll
 from gnomon.presets import preset
 from gnomon.records.runs import RunFolder
@@ -102,12 +101,12 @@ def measure(config: RunConfig, pools: int, seconds: float, resources: Resources)
 class Timed:
     """A learner's `learn` that counts its seconds."""
 
-    def __init__(self, learn: Callable[[Unroll, Progress], dict[str, float]]) -> None:
+    def __init__(self, learn: Callable[[Unroll, int], dict[str, float]]) -> None:
         self.learn, self.seconds = learn, 0.0
 
-    def __call__(self, unroll: Unroll, progress: Progress) -> dict[str, float]:
+    def __call__(self, unroll: Unroll, frames: int) -> dict[str, float]:
         start = time.perf_counter()
-        metrics = self.learn(unroll, progress)
+        metrics = self.learn(unroll, frames)
         self.seconds += time.perf_counter() - start
         return metrics
 
@@ -141,7 +140,7 @@ def costs(config: RunConfig) -> Costs:
         before = time.process_time()
         delivery = pool.unroll(Order(Ticket(0, 0, number), trainer.learner.updates), rest, vision)
         between = time.process_time()
-        trainer.learner.learn(unpack(delivery.unroll), trainer.progress)
+        trainer.learner.learn(unpack(delivery.unroll), trainer.frames)
         acting.append(between - before)
         learning.append(time.process_time() - between)
         size.append(delivery.bytes)

@@ -24,13 +24,13 @@ from gnomon.presets import PRESETS, preset
 def test_every_preset_survives_json(name: str, task: str, controller: str) -> None:
     config = preset(name, task, controller)
     text = config.to_json()
-    assert json.loads(text)["format"] == 3
+    assert json.loads(text)["format"] == 4
     assert RunConfig.from_json(text) == config
 
 
 def test_settings_that_are_not_named_keep_their_defaults() -> None:
-    assert RunConfig.from_json('{"format": 3}') == RunConfig()
-    some = RunConfig.from_json('{"format": 3, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
+    assert RunConfig.from_json('{"format": 4}') == RunConfig()
+    some = RunConfig.from_json('{"format": 4, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
     assert (some.learning.lanes, some.learning.loss.discount, some.seed) == (7, 1.0, 5)
     assert (some.learning.batch, some.learning.loss.entropy_cost) == (32, 0.01)
 
@@ -42,7 +42,7 @@ def test_on_a_laptop_all_agents_see_alike_and_learn_from_the_tasks_own_reward() 
     assert {config.agent.value_units for config in configs.values()} == {256}
     assert {name: config.learning.aids.use for name, config in configs.items()} == {
         "lstm": ("chrono", "whitened_inputs"),
-        "feedforward": ("whitened_inputs", "kl_limit"),
+        "feedforward": ("whitened_inputs",),
         "rnn": ("whitened_inputs",),
         "gru": ("chrono", "whitened_inputs"),
         "rmc": ("chrono", "whitened_inputs"),
@@ -57,6 +57,7 @@ def test_the_default_of_learning_is_the_paper() -> None:
         "batch": 32,
         "optimiser": {
             "learning_rate": 1e-5,
+            "heads_factor": 1.0,
             "vision_learning_rate": 1e-5,
             "betas": (0.9, 0.999),
             "epsilon": 1e-4,
@@ -67,8 +68,6 @@ def test_the_default_of_learning_is_the_paper() -> None:
         "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.01, "horizon": 0, "trace_decay": 1.0},
         "schedule": {
             "frames": 3_200_000_000,
-            "anneal_from": 0.0,
-            "anneal_until": 1.0,
             "final_learning_rate": 1.0,
             "final_entropy": 1.0,
             "halving_frames": 0,
@@ -83,19 +82,28 @@ def test_the_default_of_learning_is_the_paper() -> None:
 def test_settings_that_are_gone_may_be_there_if_they_did_nothing() -> None:
     written = json.loads(RunConfig(seed=5).to_json())
     written["task"]["jump_frames"], written["learning"]["pipeline"] = 0, "off"
+    written["learning"]["schedule"] |= {"anneal_from": 0.0, "anneal_until": 1.0}
     assert RunConfig.from_json(json.dumps(written)) == RunConfig(seed=5)
 
 
-@pytest.mark.parametrize(("part", "name", "value"), [("task", "jump_frames", 10), ("learning", "pipeline", "on")])
-def test_settings_that_are_gone_and_did_something_are_named(part: str, name: str, value: object) -> None:
+@pytest.mark.parametrize(
+    ("settings", "name"),
+    [
+        ({"task": {"jump_frames": 10}}, "jump_frames"),
+        ({"learning": {"pipeline": "on"}}, "pipeline"),
+        ({"learning": {"schedule": {"anneal_from": 0.5}}}, "anneal_from"),
+    ],
+)
+def test_settings_that_are_gone_and_did_something_are_named(settings: dict[str, Any], name: str) -> None:
     with pytest.raises(ValueError, match=f"has no setting {name}"):
-        RunConfig.from_json(json.dumps({"format": 3, part: {name: value}}))
+        RunConfig.from_json(json.dumps({"format": 3, **settings}))
 
 
-@pytest.mark.parametrize("used", [("chrono", "kl_limit"), ()])
-def test_the_second_format_is_read_without_its_aids_that_are_gone(used: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("number", [2, 3])
+@pytest.mark.parametrize("used", [("chrono", "whitened_inputs"), ()])
+def test_earlier_formats_are_read_without_their_aids_that_are_gone(used: tuple[str, ...], number: int) -> None:
     config = RunConfig(learning=LearningConfig(aids=Aids(use=used)), seed=5)
-    written = json.loads(config.to_json()) | {"format": 2}
+    written = json.loads(config.to_json()) | {"format": number}
     written["learning"]["aids"] |= {name: {"some": 1} for name in GONE}
     assert RunConfig.from_json(json.dumps(written)) == config
 
@@ -128,7 +136,7 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         ({"learning": None}, f"LearningConfig is None; {TABLE}"),
         ({"learning": {"loss": None}}, f"Loss is None; {TABLE}"),
         ({"learning": {"aids": None}}, f"Aids is None; {TABLE}"),
-        ({"learning": {"aids": {"kl_limit": None}}}, f"KLLimitSettings is None; {TABLE}"),
+        ({"learning": {"aids": {"chrono": None}}}, f"ChronoSettings is None; {TABLE}"),
         ({"optics": []}, f"OpticsConfig is []; {TABLE}"),
         ({"agent": "lstm"}, f"AgentConfig is 'lstm'; {TABLE}"),
         ({"task": None}, "task is None; it must be an object with a name"),
@@ -139,10 +147,10 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         ({"task": {"name": "bisect"}}, f"unknown task 'bisect'; choose {', '.join(TASKS)}"),
         ({"task": {"name": []}}, "unknown task []; choose "),
         # Unknown formats.
-        ({"format": 1}, "format is 1; this version of gnomon reads 2 and 3"),
-        ({"format": 4}, "format is 4; this version of gnomon reads 2 and 3"),
-        ({"format": "2"}, "format is '2'; this version of gnomon reads 2 and 3"),
-        ({"format": None}, "format is None; this version of gnomon reads 2 and 3"),
+        ({"format": 1}, "format is 1; this version of gnomon reads 2 to 4"),
+        ({"format": 5}, "format is 5; this version of gnomon reads 2 to 4"),
+        ({"format": "2"}, "format is '2'; this version of gnomon reads 2 to 4"),
+        ({"format": None}, "format is None; this version of gnomon reads 2 to 4"),
         # The second format.
         ({"format": 2, "learning": None}, f"LearningConfig is None; {TABLE}"),
         ({"format": 2, "learning": {"aids": []}}, f"Aids is []; {TABLE}"),
@@ -150,14 +158,15 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         ({"format": 2, "learning": {"aids": {"crono": {}}}}, "Aids has no setting crono; it has chrono, "),
         (
             {"format": 2, "learning": {"aids": {"use": ["chrono", "rollback"]}}},
-            "aid 'rollback' is gone since format 3; use the version of gnomon that wrote this",
+            "aid 'rollback' is gone; use the version of gnomon that wrote this",
         ),
+        ({"format": 3, "learning": {"aids": {"use": ["kl_limit"]}}}, "aid 'kl_limit' is gone; use the version"),
         ({"learning": {"aids": {"rollback": {"below": 0.5}}}}, "Aids has no setting rollback; it has chrono, "),
     ],
 )
 def test_a_mistake_is_said_in_one_line(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({"format": 3, **settings}))
+    path.write_text(json.dumps({"format": 4, **settings}))
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the message is compared below)
         read_config(path)
     assert str(error.value).startswith(f"{path}: {said}")

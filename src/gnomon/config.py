@@ -18,10 +18,16 @@ from gnomon.learn.aids import Aids
 
 WHOLE = 2**63 - 1  # the largest whole number that files and tensors hold
 MANY = 2**20  # lanes, frames of a trajectory, trajectories of a batch: more would not fit into any memory
-FORMAT = 3  # of config.json; the first had no number
-GONE = ("initial_state", "lstd_critic", "reward_shaping", "rollback", "success_annealing", "vision_freeze")
-"""Aids that format 2 had."""
-UNUSED = {("task", "jump_frames"): 0, ("learning", "pipeline"): "off"}
+FORMAT = 4  # of config.json; the first had no number
+OLDEST = 2  # format that is still read
+GONE = ("initial_state", "kl_limit", "lstd_critic", "reward_shaping", "rollback", "success_annealing", "vision_freeze")
+"""Aids that earlier formats had."""
+UNUSED = {
+    ("task", "jump_frames"): 0,
+    ("learning", "pipeline"): "off",
+    ("learning", "schedule", "anneal_from"): 0.0,
+    ("learning", "schedule", "anneal_until"): 1.0,
+}
 """Settings that earlier configs have and that are gone, and their defaults, with which they did nothing."""
 
 
@@ -30,7 +36,9 @@ class Optimiser:
     """Adam, one for the controller and the heads and one for vision. Losses are sums over a batch."""
 
     learning_rate: float = 1e-5
-    """Of the controller and the heads, at the start."""
+    """Of the controller, at the start."""
+    heads_factor: float = 1.0
+    """The learning rate of the heads (the policy and value networks) is that of the controller times this."""
     vision_learning_rate: float = 1e-5
     """Of vision, at the start."""
     betas: tuple[float, float] = (0.9, 0.999)
@@ -45,7 +53,7 @@ class Optimiser:
     """Observations that an update of vision learns from, drawn at random, and that are seen anew after it; 0: all."""
 
     def __post_init__(self) -> None:
-        require(self, "learning_rate", "vision_learning_rate", "epsilon", "clip_norm", above=0)
+        require(self, "learning_rate", "heads_factor", "vision_learning_rate", "epsilon", "clip_norm", above=0)
         require(self, "vision_every", at_least=1)
         require(self, "vision_sample", at_least=0)
         if any(not 0 <= beta < 1 for beta in self.betas):
@@ -80,27 +88,32 @@ class Schedule:
 
     frames: int = 3_200_000_000
     """Length of the run unless it is limited otherwise."""
-    anneal_from: float = 0.0
-    """Share of the frames from which annealing runs."""
-    anneal_until: float = 1.0
-    """Share of the frames at which it ends."""
     final_learning_rate: float = 1.0
-    """Share of both learning rates that is left at its end; they fall in a straight line."""
+    """Share of the learning rates that is left at the end; they fall in a straight line."""
     final_entropy: float = 1.0
-    """Share of the entropy cost that is left at its end; it falls in equal ratios."""
+    """Share of the entropy cost that is left at the end; it falls in equal ratios."""
     halving_frames: int = 0
-    """Frames after which both learning rates are a half, after twice as many a third, and so on; 0: they are not. The
-    annealing comes on top."""
+    """Frames after which the learning rates are a half, after twice as many a third, and so on; 0: they are not. The
+    straight line comes on top."""
 
     def __post_init__(self) -> None:
         require(self, "frames", at_least=1)
-        for name in ("anneal_from", "anneal_until", "final_learning_rate"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it is a share, from 0 to 1")
+        if not 0 <= self.final_learning_rate <= 1:
+            raise ValueError(f"final_learning_rate is {self.final_learning_rate}; it is a share, from 0 to 1")
         require(self, "final_entropy", above=0)
         require(self, "halving_frames", at_least=0)
-        if not self.anneal_from <= self.anneal_until:
-            raise ValueError(f"anneal_from is {self.anneal_from}, beyond anneal_until, {self.anneal_until}")
+
+    def rate_left(self, frames: int) -> float:
+        """Share of the learning rates that is left after these frames."""
+        line = 1 - (1 - self.final_learning_rate) * self._done(frames)
+        return line / (1 + frames / self.halving_frames) if self.halving_frames else line
+
+    def entropy_left(self, frames: int) -> float:
+        """Share of the entropy cost that is left after these frames."""
+        return self.final_entropy ** self._done(frames)
+
+    def _done(self, frames: int) -> float:
+        return min(1.0, frames / self.frames)
 
 
 @dataclass(frozen=True)
@@ -167,9 +180,9 @@ class RunConfig:
         if not isinstance(config, dict):
             raise ValueError("a config is a JSON object")
         number = config.pop("format", 1)
-        if number not in (2, FORMAT):
-            raise ValueError(f"format is {number!r}; this version of gnomon reads 2 and {FORMAT}")
-        if number == 2:
+        if number not in range(OLDEST, FORMAT + 1):
+            raise ValueError(f"format is {number!r}; this version of gnomon reads {OLDEST} to {FORMAT}")
+        if number < FORMAT:
             drop_gone_aids(config)
         drop_unused(config)
         task = config.get("task", {})
@@ -185,23 +198,28 @@ class RunConfig:
 
 def drop_unused(config: dict[str, Any]) -> None:
     """Take settings that are gone out of a config that left them at their defaults."""
-    for (part, name), default in UNUSED.items():
-        settings = config.get(part)
-        if isinstance(settings, dict) and settings.get(name) == default:
+    for (*path, name), default in UNUSED.items():
+        settings = part_of(config, *path)
+        if settings.get(name) == default:
             del settings[name]
 
 
 def drop_gone_aids(config: dict[str, Any]) -> None:
-    """Make a config of format 2 one of format 3. ValueError if it uses an aid that is gone."""
-    learning = config.get("learning")
-    aids = learning.get("aids") if isinstance(learning, dict) else None
-    if not isinstance(aids, dict):
-        return  # there are none, or what is there instead is complained of later
+    """Take the settings of aids that are gone out of an earlier config. ValueError if it uses one of them."""
+    aids = part_of(config, "learning", "aids")
     used = aids.get("use")
     for name in GONE:
         if isinstance(used, list) and name in used:
-            raise ValueError(f"aid {name!r} is gone since format {FORMAT}; use the version of gnomon that wrote this")
+            raise ValueError(f"aid {name!r} is gone; use the version of gnomon that wrote this")
         aids.pop(name, None)
+
+
+def part_of(config: dict[str, Any], *path: str) -> dict[str, Any]:
+    """A part of a config; an empty one if there is none, or something else, which is complained of later."""
+    part: Any = config
+    for name in path:
+        part = part.get(name) if isinstance(part, dict) else None
+    return part if isinstance(part, dict) else {}
 
 
 def flat_settings(config: RunConfig) -> dict[str, Any]:

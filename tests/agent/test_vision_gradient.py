@@ -13,7 +13,6 @@ from torch import Tensor
 from gnomon.agent.feature_cache import backpropagate_into_vision
 from gnomon.agent.vision_gradient import VisionGradient, systematic_draw
 from gnomon.learn.actor import Actor
-from gnomon.learn.schedule import Progress
 
 OBSERVATIONS, FEATURES = 40, 3
 SIZE = 6
@@ -136,7 +135,7 @@ def test_a_learner_whose_sample_holds_all_learns_as_one_without(vision_every: in
         learner = build_learner(actor, replace(LEARNING, batch=4, optimiser=optimiser))
         unroll = acted(actor)
         for _ in range(3):
-            assert learner.learn(unroll, Progress()).get("feature_age", 0.0) == 0.0
+            assert learner.learn(unroll, 0).get("feature_age", 0.0) == 0.0
             unroll = actor.unroll()
         weights.append(actor.agent.state_dict())
     for name, tensor in weights[0].items():
@@ -149,11 +148,11 @@ def test_a_learner_pays_for_its_share_of_the_sample_only(workers: int) -> None:
     optimiser = replace(LEARNING.optimiser, vision_every=3, vision_sample=SIZE)
     learner = build_learner(actor, replace(LEARNING, batch=4, workers=workers, optimiser=optimiser))
     unroll = acted(actor)
-    learner.learn(unroll, Progress())
+    learner.learn(unroll, 0)
     rendered: list[int] = []
     render = actor.cache.render
     actor.cache.render = lambda ids: (rendered.append(len(ids)), render(ids))[1]
-    metrics = learner.learn(unroll, Progress())  # the same again: nothing is seen for the first time
+    metrics = learner.learn(unroll, 0)  # the same again: nothing is seen for the first time
     assert metrics["distinct"] > 2 * SIZE
     assert metrics["feature_age"] > 0
     assert sum(rendered) <= SIZE // workers + SIZE  # what it learns from, and what it sees anew

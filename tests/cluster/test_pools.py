@@ -38,7 +38,7 @@ def test_lag_is_the_updates_since_the_weights_that_acted(fake: FakeRay, tmp_path
     trainer, source = pooled(tmp_path, 1, ahead=2)
     lags, updates = [], [0]
     for _ in range(5):
-        trainer.learner.learn(source.unroll(), trainer.progress)
+        trainer.learner.learn(source.unroll(), trainer.frames)
         lags.append(source.metrics()["lag"])
         updates.append(trainer.learner.updates)
     # Unrolls are asked for when one comes: the first two with the first weights, then each two unrolls before its turn.
@@ -53,7 +53,7 @@ def same_weights(one: Agent, other: Agent) -> bool:
 def test_weights_are_sent_once_and_vision_only_when_it_has_changed(fake: FakeRay, tmp_path: Path) -> None:
     trainer, source = pooled(tmp_path, 1, 0, seldom_vision(6))
     for _ in range(5):
-        trainer.learner.learn(source.unroll(), trainer.progress)
+        trainer.learner.learn(source.unroll(), trainer.frames)
         assert not same_weights(trainer.agent, fake.actors[0].pool.actor.agent)  # it has learned
     source.unroll()
     assert same_weights(trainer.agent, fake.actors[0].pool.actor.agent)

@@ -14,10 +14,9 @@ from gnomon.agent.agent import Agent
 from gnomon.config import Optimiser
 from gnomon.learn import learner as learner_module
 from gnomon.learn.learner import Learner, NotFiniteError
-from gnomon.learn.schedule import Progress
 from gnomon.learn.unroll import Unroll
 
-START = Progress()
+START = 0  # frames
 
 
 def test_a_frozen_controller_stays_while_vision_and_heads_learn() -> None:

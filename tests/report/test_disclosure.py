@@ -35,7 +35,7 @@ def test_a_setting_like_the_papers_is_not_listed() -> None:
 
 def test_a_setting_goes_by_its_topic_or_by_its_name() -> None:
     assert cells("1", "1", "1", "1")[0].startswith("Other numbers of the optimiser")
-    assert cells("1", "1", "1", "1", name="learning.aids.kl_limit")[0].startswith("KL-limited")
+    assert cells("1", "1", "1", "1", name="learning.aids.chrono")[0].startswith("Chrono")
     assert cells("1", "1", "1", "1", name="learning.brand_new")[0] == "Setting learning.brand_new."
 
 

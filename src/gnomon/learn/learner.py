@@ -18,7 +18,6 @@ from gnomon.agent.vision_gradient import VisionGradient
 from gnomon.config import LearningConfig
 from gnomon.learn.aids import build_aids
 from gnomon.learn.losses import impala_loss
-from gnomon.learn.schedule import LearningRate, Progress
 from gnomon.learn.unroll import Unroll
 from gnomon.saving.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
 
@@ -44,29 +43,31 @@ class Learner:
         """
         self.agent, self.cache, self.config, self.generator = agent, cache, config, generator
         self._add_up = add_up
-        self.learning_rate = LearningRate(config.schedule)
         self.entropy_cost = config.loss.entropy_cost
         self.updates = 0
         self.waiting: Unroll | None = None
         self._for_vision = VisionGradient(cache.observations, generator)
         self.aids = build_aids(config.aids, self)
-        vision = list(agent.vision.parameters())
-        seeing = {id(p) for p in vision}
-        rest = [p for p in agent.parameters() if p.requires_grad and id(p) not in seeing]
+        controller = [p for p in agent.controller.parameters() if p.requires_grad]
         for aid in self.aids:
-            rest = aid.parameters(rest)
+            controller = aid.parameters(controller)
+        heads = [*agent.policy.parameters(), *agent.value.parameters()]
         adam = {"betas": config.optimiser.betas, "eps": config.optimiser.epsilon}
-        self.optimiser = torch.optim.Adam(rest, **adam)
-        self.vision_optimiser = torch.optim.Adam(vision, **adam)
+        self.optimiser = torch.optim.Adam([{"params": controller}, {"params": heads}], **adam)
+        self.vision_optimiser = torch.optim.Adam(agent.vision.parameters(), **adam)
 
-    def learn(self, unroll: Unroll, progress: Progress) -> dict[str, float]:
-        """Learn from the unrolls of all lanes, and return the metrics' means over their batches."""
-        self.entropy_cost = self.learning_rate.entropy_cost(self.config.loss.entropy_cost, progress)
-        for aid in self.aids:
-            aid.before_unroll(progress)
-        factor, rates = self.learning_rate.factor(progress), self.config.optimiser
-        self.optimiser.param_groups[0]["lr"] = factor * rates.learning_rate
-        self.vision_optimiser.param_groups[0]["lr"] = factor * rates.vision_learning_rate
+    def learn(self, unroll: Unroll, frames: int) -> dict[str, float]:
+        """Learn from the unrolls of all lanes, and return the metrics' means over their batches.
+
+        frames: of the run before these, on which learning rates and the entropy cost depend.
+        """
+        schedule, rates = self.config.schedule, self.config.optimiser
+        self.entropy_cost = schedule.entropy_left(frames) * self.config.loss.entropy_cost
+        left = schedule.rate_left(frames)
+        controller, heads = self.optimiser.param_groups
+        controller["lr"] = left * rates.learning_rate
+        heads["lr"] = left * rates.learning_rate * rates.heads_factor
+        self.vision_optimiser.param_groups[0]["lr"] = left * rates.vision_learning_rate
 
         size = self.config.batch
         unroll = unroll if self.waiting is None else Unroll.join([self.waiting, unroll])
@@ -76,10 +77,7 @@ class Learner:
         self.waiting = unroll.select(left_over) if len(left_over) else None
 
         metrics = means([self._update(unroll.select(lanes)) for lanes in batches])
-        metrics |= {"learning_rate": factor * rates.learning_rate, "entropy_cost": self.entropy_cost}
-        for aid in self.aids:
-            metrics |= aid.after_unroll(metrics)
-        return metrics
+        return metrics | {"learning_rate": left * rates.learning_rate, "entropy_cost": self.entropy_cost}
 
     @property
     def at_rest(self) -> bool:
@@ -162,8 +160,6 @@ class Learner:
         tensors = {"generator": self.generator.get_state(), "updates": torch.tensor(self.updates)}
         tensors |= nest("optimiser", dict(optimiser_tensors(self.optimiser)))
         tensors |= nest("vision_optimiser", dict(optimiser_tensors(self.vision_optimiser)))
-        for name, factor in self.learning_rate.factors.items():
-            tensors[f"factor.{name}"] = torch.tensor(factor, dtype=torch.float64)
         for aid in self.aids:
             tensors |= nest(f"aid.{aid.name}", aid.state_dict())
         if self.waiting is not None:
@@ -176,7 +172,6 @@ class Learner:
         self.updates = int(tensors["updates"])
         load_optimiser(self.optimiser, unnest("optimiser", tensors))
         load_optimiser(self.vision_optimiser, unnest("vision_optimiser", tensors))
-        self.learning_rate.factors |= {name: float(factor) for name, factor in unnest("factor", tensors).items()}
         for aid in self.aids:
             aid.load_state_dict(unnest(f"aid.{aid.name}", tensors))
         waiting = unnest("waiting", tensors)

@@ -5,7 +5,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any, TypeVar
@@ -14,11 +14,9 @@ import polars as pl
 import torch
 
 from gnomon.config import RunConfig, read_config
-from gnomon.declared import build
 from gnomon.learn.build import build_actor, stream
 from gnomon.learn.curves import Curves
 from gnomon.learn.learner import Learner, NotFiniteError, means
-from gnomon.learn.schedule import Progress
 from gnomon.learn.scores import Recent
 from gnomon.learn.source import OwnLanes, Source, SourceLost
 from gnomon.learn.team import Team, settled, share_of
@@ -79,8 +77,7 @@ class Trainer:
             raise ValueError(f"workers is {had}; a cluster's learner works alone: begin with --learning.workers 1")
         add_up = team.add_up if team is not None else None
         self.learner = Learner(self.agent, self.actor.cache, own.learning, shuffling, add_up)
-        self.progress = Progress(total=config.learning.schedule.frames)
-        self.rounds, self.number = 0, 0  # number: of the last checkpoint
+        self.frames, self.rounds, self.number = 0, 0, 0  # number: of the last checkpoint
         self.minutes, self.frames_before = 0.0, 0  # of training before this process, or this call of `run`
         self._started = time.monotonic()
         self._trials: list[pl.DataFrame] = []  # since the last checkpoint
@@ -91,10 +88,6 @@ class Trainer:
         self._interrupted: list[bool] = []  # fills up while somebody asks the run to stop
         self.say: Callable[[str], None] = lambda line: print(line, file=sys.stderr, flush=True)
         self.source: Source = acting(self) if acting is not None else team or OwnLanes(self.actor)
-
-    @property
-    def frames(self) -> int:
-        return self.progress.frames
 
     @property
     def minutes_trained(self) -> float:
@@ -109,8 +102,8 @@ class Trainer:
         # An unroll may do no more than wait for a batch; only after vision has learned may a run be saved.
         while self.learner.updates == updates or not self.learner.at_rest:
             unroll = self.source.unroll()
-            turns.append(self.learner.learn(unroll, self.progress) | self.source.metrics())
-            self.progress.frames += unroll.frames * self.config.learning.workers
+            turns.append(self.learner.learn(unroll, self.frames) | self.source.metrics())
+            self.frames += unroll.frames * self.config.learning.workers
         self.rounds += 1
         trials = self.source.take_trials()
         self._trials.append(trials)
@@ -202,8 +195,8 @@ class Trainer:
         self._metrics = []
         tensors = nest("agent", self.agent.state_dict()) | nest("actor", self.source.state_dict())
         tensors |= nest("learner", self.learner.state_dict()) | nest("recent", self._recent.state_dict())
-        counters = {"rounds": self.rounds, "minutes": self.minutes_trained, "gathered": self._gathered}
-        checkpoint = Checkpoint(number, tensors, counters | asdict(self.progress), self._notes())
+        counters = {"rounds": self.rounds, "frames": self.frames, "minutes": self.minutes_trained}
+        checkpoint = Checkpoint(number, tensors, counters | {"gathered": self._gathered}, self._notes())
         self._write(lambda: write_checkpoint(self.folder.checkpoints, checkpoint))
         self.number, self._trials = number, []
         self._status("running")
@@ -236,15 +229,15 @@ class Trainer:
             self.source.load_state_dict(unnest("actor", tensors))
             self.learner.load_state_dict(unnest("learner", tensors))
             self._recent.load_state_dict(unnest("recent", tensors))
-            self.progress = build(Progress, {name: counters[name] for name in asdict(self.progress)})
             self._gathered = [{name: float(value) for name, value in row.items()} for row in counters["gathered"]]
-            self.minutes, self.frames_before = float(counters["minutes"]), self.frames
+            self.minutes, self.frames = float(counters["minutes"]), checkpoint.counter("frames")
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RuntimeError) as error:
             wrong = f"lacks {error}" if isinstance(error, KeyError) else f"does not fit ({error})"
             raise ValueError(
                 f"{self.folder.path}: the checkpoint {wrong}; go on with the version of gnomon that wrote it"
             ) from None
         self.number, self.rounds, self._parts = checkpoint.number, known.rounds, dict(known.parts or {})
+        self.frames_before = self.frames
         return [*complaints, *map(str, cut_back(self.folder.path, known))]
 
 

@@ -25,7 +25,6 @@ from gnomon.learn.actor import Actor
 from gnomon.learn.build import build_actor, stream
 from gnomon.learn.learner import Learner
 from gnomon.learn.malloc import keep_freed_memory
-from gnomon.learn.schedule import Progress
 from gnomon.learn.unroll import Unroll
 from gnomon.records.trials import take_trials, trial_table
 from gnomon.saving.checkpoint import nest, unnest
@@ -75,13 +74,13 @@ class Worker:
         self.learner = Learner(self.actor.agent, self.actor.cache, own.learning, shuffling, self.add_up)
         # Up to here it is the first worker's generator: aids have drawn the same first weights from it.
         shuffling.manual_seed(stream(config.seed, f"batches {number}"))
-        self.progress = Progress(total=config.learning.schedule.frames)
+        self.frames = 0  # of the run
 
     def turn(self) -> None:
         """Act an unroll and learn from it."""
         unroll = self.actor.unroll()
-        self.learner.learn(unroll, self.progress)
-        self.progress.frames += unroll.frames * self.learner.config.workers
+        self.learner.learn(unroll, self.frames)
+        self.frames += unroll.frames * self.learner.config.workers
 
     def add_up(self, tensors: list[Tensor]) -> None:
         """Hand in what this worker has, and take back the sum."""
@@ -96,7 +95,7 @@ class Worker:
     def state(self) -> Arrays:
         """All that its coming turns depend on, but the weights, which are those of the first."""
         state = nest("actor", self.actor.state_dict()) | nest("learner", self.learner.state_dict())
-        return arrays_of(state | {"frames": torch.tensor(self.progress.frames)})
+        return arrays_of(state | {"frames": torch.tensor(self.frames)})
 
     def follow(self, weights: Arrays) -> None:
         """Have the first worker's weights."""
@@ -106,7 +105,7 @@ class Worker:
         saved = tensors_of(state)
         self.actor.load_state_dict(unnest("actor", saved))
         self.learner.load_state_dict(unnest("learner", saved))
-        self.progress.frames = int(saved["frames"])
+        self.frames = int(saved["frames"])
 
 
 class Far:

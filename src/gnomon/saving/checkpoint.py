@@ -21,7 +21,7 @@ from safetensors.torch import load as load_tensors
 from safetensors.torch import save as dump_tensors
 from torch import Tensor
 
-from gnomon.declared import as_object, read_object
+from gnomon.declared import as_object, in_64_bits, read_object
 from gnomon.records.contents import Known, PartFacts
 from gnomon.records.writing import whole, write_synced
 
@@ -56,11 +56,16 @@ class Checkpoint:
     counters: dict[str, Any]
     notes: Notes = field(default_factory=Notes)
 
+    def counter(self, name: str) -> int:
+        """One of its counters. ValueError if it is not a whole number that tensors hold."""
+        value = self.counters.get(name)
+        if type(value) is not int or not in_64_bits(value):
+            raise ValueError(f"{name} is {value!r}; it must be a whole number")
+        return value
+
     def known(self) -> Known:
         """The records that belong to it. ValueError if they are not what a checkpoint notes."""
-        rounds, parts = self.counters.get("rounds"), self.notes.get("parts")
-        if type(rounds) is not int:
-            raise ValueError(f"rounds is {rounds!r}; it must be a whole number")
+        rounds, parts = self.counter("rounds"), self.notes.get("parts")
         if parts is not None:
             parts = {int(number): as_object(facts, PartFacts) for number, facts in parts.items()}
         return Known(self.number, rounds, parts, self.notes.get("metrics_sha256"))
@@ -147,9 +152,13 @@ def optimiser_tensors(optimiser: torch.optim.Optimizer) -> Iterator[tuple[str, T
 
 
 def load_optimiser(optimiser: torch.optim.Optimizer, tensors: dict[str, Tensor]) -> None:
-    """Put moments and step counts back."""
+    """Load moments and step counts. ValueError if they are those of other parameters."""
+    parameters = [parameter for group in optimiser.param_groups for parameter in group["params"]]
     state: dict[int, dict[str, Tensor]] = {}
     for key, tensor in tensors.items():
         number, name = key.split(".")
+        right = parameters[int(number)].shape
+        if tensor.ndim and tensor.shape != right:
+            raise ValueError(f"{name} of parameter {number} is {list(tensor.shape)}, and should be {list(right)}")
         state.setdefault(int(number), {})[name] = tensor
     optimiser.load_state_dict({"state": state, "param_groups": optimiser.state_dict()["param_groups"]})

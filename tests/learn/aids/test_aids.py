@@ -10,14 +10,11 @@ from made_up import acted, build_learner, copy_weights
 from small_run import LEARNING, small_actor
 from torch import Tensor
 
-from gnomon.config import LearningConfig, Schedule
+from gnomon.config import LearningConfig
 from gnomon.learn import learner as learner_module
 from gnomon.learn.aids import AIDS, Aids
-from gnomon.learn.aids.base import Aid
 from gnomon.learn.aids.chrono import ChronoSettings
-from gnomon.learn.aids.kl_limit import FASTER, KLLimit, KLLimitSettings
 from gnomon.learn.aids.whitened_inputs import WhitenedInputsSettings
-from gnomon.learn.schedule import Progress
 
 
 def test_the_default_is_plain() -> None:
@@ -41,18 +38,19 @@ def test_the_order_of_the_names_does_not_matter() -> None:
         learner = build_learner(small_actor("lstm", lanes=4, length=3), replace(LEARNING, aids=Aids(use=use)))
         return [aid.name for aid in learner.aids]
 
-    assert names("kl_limit", "whitened_inputs", "chrono") == ["chrono", "whitened_inputs", "kl_limit"]
-    assert Aids(use=("kl_limit", "chrono")) == Aids(use=("chrono", "kl_limit"))  # also as configs
+    assert names("whitened_inputs", "chrono") == ["chrono", "whitened_inputs"]
+    both = ("chrono", "whitened_inputs")
+    assert Aids(use=both[::-1]) == Aids(use=both)  # also as configs
 
 
 def test_a_run_without_aids_is_one_in_which_they_do_not_exist(monkeypatch: pytest.MonkeyPatch) -> None:
     """Settings of aids that are off change nothing; neither does taking the whole mechanism away."""
-    odd = Aids(chrono=ChronoSettings(7.0), kl_limit=KLLimitSettings(1e-9))
+    odd = Aids(chrono=ChronoSettings(7.0), whitened_inputs=WhitenedInputsSettings(0.5))
 
     def learned(config: LearningConfig) -> dict[str, Tensor]:
         actor = small_actor("lstm", lanes=12, length=6)
         learner = build_learner(actor, replace(config, batch=4))
-        learner.learn(acted(actor), Progress())
+        learner.learn(acted(actor), 0)
         return copy_weights(actor.agent)
 
     plain, with_settings = learned(LEARNING), learned(replace(LEARNING, aids=odd))
@@ -67,7 +65,7 @@ def test_a_run_without_aids_is_one_in_which_they_do_not_exist(monkeypatch: pytes
     ("build", "settings", "message"),
     [
         (ChronoSettings, {"span": 0.5}, "chrono.span is 0.5; it must be at least 1 frame"),
-        (KLLimitSettings, {"nats": math.nan}, "kl_limit.nats is nan"),
+        (ChronoSettings, {"span": math.nan}, "chrono.span is nan"),
         (WhitenedInputsSettings, {"smallest": 0.0}, "whitened_inputs.smallest is 0.0"),
     ],
 )
@@ -80,40 +78,3 @@ def test_a_frozen_controller_cannot_be_whitened() -> None:
     config = replace(LEARNING, aids=Aids(use=("whitened_inputs",)))
     with pytest.raises(ValueError, match="a frozen_lstm has no input weights that learn"):
         build_learner(small_actor("frozen_lstm", lanes=4, length=5), config)
-
-
-# What single aids do beyond the transcription of an update.
-
-
-def one_aid(name: str, **settings: Any) -> Aid:
-    config = replace(LEARNING, aids=Aids(use=(name,), **settings))
-    (aid,) = build_learner(small_actor("lstm", lanes=4, length=5), config).aids
-    return aid
-
-
-def test_steps_grow_again_within_the_kl_limit_but_not_beyond_the_schedule() -> None:
-    aid = one_aid("kl_limit", kl_limit=KLLimitSettings(nats=1e9))
-    factors = aid.learner.learning_rate.factors
-    factors["kl_limit"] = 0.5
-    aid.before_unroll(Progress())
-    aid.after_unroll({"kl": 0.1})
-    assert factors["kl_limit"] == 0.5 * FASTER
-    for _ in range(40):
-        aid.after_unroll({"kl": 0.1})
-    assert factors["kl_limit"] == 1.0
-    aid.after_unroll({})  # no batch was full
-    assert factors["kl_limit"] == 1.0
-
-
-@pytest.mark.parametrize("done", [0.0, 0.5, 0.9, 1.0])
-def test_the_kl_limit_falls_with_the_square_of_the_scheduled_rate(done: float) -> None:
-    """As the divergence falls with the square of the step."""
-    schedule = Schedule(frames=100, final_learning_rate=0.1)
-    learner = build_learner(
-        small_actor("lstm", lanes=4, length=5),
-        LearningConfig(schedule=schedule, aids=Aids(use=("kl_limit",), kl_limit=KLLimitSettings(nats=0.01))),
-    )
-    aid = learner.aids[0]
-    assert isinstance(aid, KLLimit)
-    aid.before_unroll(Progress(frames=int(100 * done), total=100))
-    assert aid.limit == pytest.approx(0.01 * (1 - 0.9 * done) ** 2)

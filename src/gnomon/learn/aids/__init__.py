@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 
 from gnomon.learn.aids.base import Aid
 from gnomon.learn.aids.chrono import Chrono, ChronoSettings
-from gnomon.learn.aids.kl_limit import KLLimit, KLLimitSettings
 from gnomon.learn.aids.whitened_inputs import WhitenedInputs, WhitenedInputsSettings
 
 if TYPE_CHECKING:
     from gnomon.learn.learner import Learner
 
 # In this order they are built and asked.
-AIDS: dict[str, type[Aid]] = {kind.name: kind for kind in (Chrono, WhitenedInputs, KLLimit)}
+AIDS: dict[str, type[Aid]] = {kind.name: kind for kind in (Chrono, WhitenedInputs)}
 
 
 @dataclass(frozen=True)
@@ -26,10 +25,9 @@ class Aids:
     """Which aids are on, and the settings of each."""
 
     use: tuple[str, ...] = ()
-    """Names of the aids that are on: chrono, whitened_inputs, kl_limit."""
+    """Names of the aids that are on: chrono, whitened_inputs."""
     chrono: ChronoSettings = field(default_factory=ChronoSettings)
     whitened_inputs: WhitenedInputsSettings = field(default_factory=WhitenedInputsSettings)
-    kl_limit: KLLimitSettings = field(default_factory=KLLimitSettings)
 
     def __post_init__(self) -> None:
         for name in self.use:

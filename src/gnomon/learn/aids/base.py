@@ -8,7 +8,6 @@ from torch import Tensor, nn
 
 if TYPE_CHECKING:
     from gnomon.learn.learner import Learner
-    from gnomon.learn.schedule import Progress
 
 
 class Aid:
@@ -21,23 +20,16 @@ class Aid:
         self.settings, self.learner = settings, learner
 
     def parameters(self, parameters: list[nn.Parameter]) -> list[nn.Parameter]:
-        """What the optimiser of the controller and the heads shall move."""
+        """What the optimiser shall move of the controller, in place of these."""
         return parameters
 
     # In the order in which they are called.
-
-    def before_unroll(self, progress: Progress) -> None:
-        """A round of unrolls is about to be learned from."""
 
     def before_step(self) -> None:
         """Gradients are there, and are about to be clipped."""
 
     def after_step(self) -> None:
         """The controller and the heads have moved."""
-
-    def after_unroll(self, metrics: dict[str, float]) -> dict[str, float]:
-        """The round's unrolls have been learned from; returns metrics of its own."""
-        return {}
 
     # Saving and continuing.
 
