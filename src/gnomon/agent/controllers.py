@@ -6,7 +6,7 @@ from torch import Generator, Tensor, nn
 
 from gnomon.agent.controller import Controller, State
 from gnomon.agent.rmc import RelationalMemory
-from gnomon.agent.scans import gru_scan, lstm_scan, rnn_scan
+from gnomon.agent.scans import fast_tanh, gru_scan, lstm_scan, rnn_scan
 from gnomon.agent.weights import chrono_biases, linear, truncated_normal_
 
 
@@ -55,7 +55,7 @@ class RNN(Controller):
         return self.input.weight, self.input.bias
 
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
-        hidden = torch.addmm(drive, state["hidden"], self.recurrent_weight).tanh()
+        hidden = fast_tanh(torch.addmm(drive, state["hidden"], self.recurrent_weight))
         return hidden, {"hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
@@ -93,7 +93,7 @@ class GRU(Controller):
         drive_gates, drive_candidate = drive.split(sizes, dim=1)
         weight_gates, weight_candidate = self.recurrent_weight.split(sizes, dim=1)
         reset, update = torch.addmm(drive_gates, hidden, weight_gates).sigmoid().chunk(2, dim=1)
-        candidate = torch.addmm(drive_candidate, reset * hidden, weight_candidate).tanh()
+        candidate = fast_tanh(torch.addmm(drive_candidate, reset * hidden, weight_candidate))
         hidden = torch.lerp(hidden, candidate, update)
         return hidden, {"hidden": hidden}
 
@@ -134,9 +134,11 @@ class LSTM(Controller):
         return self.input_weight, self.bias
 
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
-        i, f, g, o = torch.addmm(drive, state["hidden"], self.recurrent_weight).chunk(4, dim=1)
-        cell = torch.addcmul(f.sigmoid() * state["cell"], i.sigmoid(), g.tanh())
-        hidden = cell.tanh() * o.sigmoid()
+        gates = torch.addmm(drive, state["hidden"], self.recurrent_weight)
+        i_and_f, g, o = gates.split([2 * self.units, self.units, self.units], dim=1)
+        i, f = i_and_f.sigmoid().chunk(2, dim=1)
+        cell = torch.addcmul(f * state["cell"], i, fast_tanh(g))
+        hidden = fast_tanh(cell) * o.sigmoid()
         return hidden, {"cell": cell, "hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:

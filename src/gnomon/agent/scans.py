@@ -210,8 +210,13 @@ class _RNNScan(Function):
         return grad_drive, None, dh, grad_weight, None
 
 
-def _tanh(x: Tensor, out: Tensor) -> Tensor:
+def fast_tanh(x: Tensor) -> Tensor:
     """tanh(x) = 2 sigmoid(2x) - 1: torch's sigmoid is several times as fast as its tanh on a CPU."""
+    return 2 * (2 * x).sigmoid() - 1
+
+
+def _tanh(x: Tensor, out: Tensor) -> Tensor:
+    """The same into a buffer, without a gradient."""
     return torch.mul(x, 2, out=out).sigmoid_().mul_(2).sub_(1)
 
 
