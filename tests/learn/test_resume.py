@@ -242,5 +242,7 @@ def test_moments_of_other_parameters_are_refused(tmp_path: Path) -> None:
     first, last = (f"learner.optimiser.{number}.exp_avg" for number in (numbers[0], numbers[-1]))
     tensors = checkpoint.tensors | {first: checkpoint.tensors[last], last: checkpoint.tensors[first]}
     write_checkpoint(trainer.folder.checkpoints, replace(checkpoint, number=checkpoint.number + 1, tensors=tensors))
-    with pytest.raises(ValueError, match=r"exp_avg of parameter \d+ is .*; go on with the version of gnomon that wrote"):
+    with pytest.raises(
+        ValueError, match=r"exp_avg of parameter \d+ is .*; go on with the version of gnomon that wrote"
+    ):
         resume(tmp_path / "run")
