@@ -59,8 +59,12 @@ def main() -> None:
 
 
 def film(browser: Chromium, followed: int, past: int) -> Iterator[Image.Image]:
-    """Follow some trials from fixation to answer, then let many run past while the plot grows."""
+    """Follow some trials from fixation to answer, then let many run past while the plot grows.
+
+    The first trial of the episode is over by then: a memory without a past often answers it late.
+    """
     done = "gnomon.watch.experiment.trials.length"
+    browser.evaluate(f"while ({done} < 1) gnomon.watch.experiment.frame()")
     for _ in range(followed):
         browser.evaluate("while (!gnomon.watch.experiment.laboratory.trials.running) tick(1)")
         before = browser.evaluate(done)
@@ -70,7 +74,7 @@ def film(browser: Chromium, followed: int, past: int) -> Iterator[Image.Image]:
     browser.evaluate("tick(8)")
     yield picture(browser)
     for trial in range(0, past, 4):
-        browser.evaluate(f"while ({done} < {followed + trial + 4}) gnomon.watch.experiment.frame()")
+        browser.evaluate(f"while ({done} < {1 + followed + trial + 4}) gnomon.watch.experiment.frame()")
         browser.evaluate("gnomon.watch.draw(true)")
         yield picture(browser)
 
