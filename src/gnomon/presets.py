@@ -25,7 +25,7 @@ LAPTOP = RunConfig(
         lanes=512,
         batch=128,
         workers=0,
-        optimiser=Optimiser(learning_rate=7e-4, heads_factor=4.0, clip_norm=2000.0, vision_every=16, vision_sample=256),
+        optimiser=Optimiser(learning_rate=7e-4, heads_factor=4.0, vision_every=16, vision_sample=256),
         loss=Loss(entropy_cost=0.003, trace_decay=0.95),
         schedule=Schedule(frames=40_000_000, final_learning_rate=0.0, final_entropy=0.01, halving_frames=4_000_000),
         aids=Aids(use=("chrono", "whitened_inputs")),
