@@ -25,8 +25,8 @@ def test_the_donor_share_is_that_of_the_regression(found: Clock) -> None:
     assert gaze.own.value == pytest.approx(0.25, abs=0.02)
     assert gaze.donor.value == pytest.approx(0.75, abs=0.02)
     assert gaze.share.value == pytest.approx(0.75, abs=0.02)
-    assert not gaze.is_clock
-    assert state.is_no_clock
+    assert not gaze.carries
+    assert state.does_not_carry
     assert found.place == "not decided"
     assert gaze.share.interval[0] < 0.75 < gaze.share.interval[1]
 

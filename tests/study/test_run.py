@@ -152,9 +152,10 @@ def test_the_seed_in_the_middle_stands_for_its_family(done: Study) -> None:
 
 def test_probes_lie_between_below_and_beyond_the_trained_intervals() -> None:
     task = with_probes(PAPER)
-    assert task.probe_intervals == (5, 15, 25, 35, 45, 55, 65, 75, 85, 95, 110, 120, 130, 140, 150)
+    assert task.probe_intervals == (15, 25, 35, 45, 55, 65, 75, 85, 95, 110, 120, 130, 140, 150)
     assert task.intervals == PAPER.intervals
-    assert with_probes(replace(PAPER, intervals=(1, 2))).probe_intervals == (3, 4, 5, 6, 7)  # no interval of 0 frames
+    assert with_probes(replace(PAPER, intervals=(1, 2))).probe_intervals == (3, 4, 5, 6, 7)
+    assert with_probes(replace(PAPER, intervals=(22, 30))).probe_intervals[0] == PAPER.flash + 1  # Ready is off by then
 
 
 def test_lanes_do_whole_episodes() -> None:

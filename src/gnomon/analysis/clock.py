@@ -4,8 +4,8 @@ The table is that of a run with interventions (`gnomon.subjects.intervened`): a 
 done in each trial. Nothing here knows how it was done. Every number has a 95 % interval that resamples lanes.
 
 - Swap: at Set, gaze or state are exchanged for those of another trial, whose sample interval was another. The donor
-  share is b_donor / (b_own + b_donor) in t_p = a + b_own t_s + b_donor t_donor. It is 1 if what was swapped is the
-  clock, and 0 if it has nothing to do with it.
+  share is b_donor / (b_own + b_donor) in t_p = a + b_own t_s + b_donor t_donor. It is 1 if what was swapped carries
+  the sample interval, and 0 if it does not.
 - Pause: gaze or state are held for some frames after Set. The delay per frame is 1 if the clock stops, 0 if it runs on.
 - Displacement: how much later the answer comes for a step of the gaze, to the right and upwards.
 - Noise, lesions, and another look of picture or room: what is left of the slope of t_p on t_s, and how much wider the
@@ -26,7 +26,7 @@ from gnomon.records.trials import PRODUCED
 CONTROL = "none"
 OWN, DONOR, DOSE, PRODUCTION = "sample_interval", "donor_interval", "dose", "production_interval"
 ROOM = 2  # a pause counts at sample intervals of at least this many times the longest pause
-YES, NO = 0.8, 0.1  # donor shares from which on something is the clock, and up to which it is not
+YES, NO = 0.8, 0.1  # donor shares from which on something carries the sample interval, and up to which it does not
 MIN_TRIALS = 20  # of a regression
 
 
@@ -41,12 +41,12 @@ class Swap:
     share: Estimate  # the donor's share of both
 
     @property
-    def is_clock(self) -> bool:
+    def carries(self) -> bool:
         """Whether the donor's share is large, its whole interval at least `YES`."""
         return self.share.known and self.share.interval[0] >= YES
 
     @property
-    def is_no_clock(self) -> bool:
+    def does_not_carry(self) -> bool:
         """Whether the donor's share is small, its whole interval at most `NO`."""
         return self.share.known and self.share.interval[1] <= NO
 
@@ -113,11 +113,11 @@ class Clock:
 
     @property
     def place(self) -> str:
-        """Where the clock is, by the swaps: "gaze", "state", or "not decided"."""
-        clocks = [swap.what for swap in self.swaps if swap.is_clock]
-        others = [swap for swap in self.swaps if swap.what not in clocks]
-        alone = len(clocks) == 1 and all(swap.is_no_clock for swap in others)
-        return clocks[0] if alone else "not decided"
+        """What carries the sample interval, by the swaps: "gaze", "state", or "not decided"."""
+        carriers = [swap.what for swap in self.swaps if swap.carries]
+        others = [swap for swap in self.swaps if swap.what not in carriers]
+        alone = len(carriers) == 1 and all(swap.does_not_carry for swap in others)
+        return carriers[0] if alone else "not decided"
 
 
 def clock(trials: pl.DataFrame) -> Clock:

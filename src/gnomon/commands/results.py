@@ -40,7 +40,7 @@ class Results:
     summary: bool = False
     """Print one line per kind of agent instead of one per seed: from the lowest to the highest seed."""
     departures: bool = False
-    """Print instead what was done in training that the paper did not do."""
+    """Print instead how the agents' training differs from the preset paper."""
 
 
 def results(options: Results) -> None:
@@ -165,7 +165,7 @@ def row(agent: "Participant") -> list[str]:
 
 
 def departures(everyone: "list[Participant]") -> str:
-    """What was done that the paper did not do, as a Markdown table made from the agents' configs."""
+    """How agents differ from the preset `paper`, as a Markdown table made from their configs."""
     from gnomon.agent.controllers import CONTROLLERS
     from gnomon.report.disclosure import Agents, disclosure
     from gnomon.report.page import markdown

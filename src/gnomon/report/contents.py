@@ -95,8 +95,8 @@ def summary(study: Study) -> list[str]:
     said += [family_words(study, family) for family in study.compared]
     if any(family.trained for family in study.families):
         said.append(
-            f"{claims.tally(study)} The agents here had aids in training that the paper does not mention: see what was "
-            "done that the paper did not do."
+            f"{claims.tally(study)} The agents here had aids in training that the paper does not mention: see how "
+            "these agents differ from the preset paper."
         )
     return said
 

@@ -1,4 +1,4 @@
-"""What was done that the paper did not do: the settings of agents against those of the preset `paper`.
+"""How agents were trained, as against the preset `paper`: every setting in which they differ.
 
 The table is made from the configs, so it cannot leave anything out; a setting without an explanation goes by its name.
 """
@@ -11,8 +11,8 @@ from gnomon.report.page import Table
 from gnomon.report.wording import listed
 from gnomon.study.files import Setting
 
-TITLE = "What was done that the paper did not do"
-HEADER = ("what was done", "preset paper", "these agents")
+TITLE = "How these agents differ from the preset paper"
+HEADER = ("what is different", "preset paper", "these agents")
 NOTE = (
     "Every setting in which an agent differs from the preset paper, except those that make it one of the paper's "
     "variants. “Printed” means that the paper prints the value. Where the paper is silent, the preset's value is ours."

@@ -43,7 +43,7 @@ def family_panels(
     alternative: str,
     size: tuple[float, float] | None = None,
 ) -> tuple[Image, ...]:
-    """The same panel for every compared family that has the result, of its seed in the middle."""
+    """The same panel for every compared family that has the result, of its median seed."""
     images = []
     for family in study.compared:
         found = study.middle(family)

@@ -106,7 +106,7 @@ class Study:
         return [self.findings[member.name] for member in family.members]
 
     def middle(self, family: Family) -> Findings:
-        """The seed in the middle by share within the tolerance: neither the best nor the worst is shown for all."""
+        """The median seed by share within the tolerance: neither the best nor the worst is shown for all."""
         ordered = sorted(self.of(family), key=lambda each: each.share_within)
         return ordered[(len(ordered) - 1) // 2]
 

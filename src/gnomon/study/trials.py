@@ -40,12 +40,17 @@ def lanes_for(task: ReadySetGo, trials: int) -> int:
 
 
 def with_probes(task: ReadySetGo) -> ReadySetGo:
-    """The task with trials between the intervals of training, below the shortest, and up to 1.5 times the longest."""
+    """The task with trials between the intervals of training, below the shortest, and up to 1.5 times the longest.
+
+    Below the shortest there is none that is as short as Ready's flash: Set would appear while Ready is still on, a
+    picture that training does not show.
+    """
     trained = sorted(task.intervals)
     between = {(low + high) // 2 for low, high in pairwise(trained)}
     step = max(1, trained[-1] // 10)
-    beyond = {trained[0] // 2, *(trained[-1] + step * number for number in range(1, 6))}
-    probes = sorted(frames for frames in (between | beyond) - set(trained) if frames > 0)
+    below = {trained[0] // 2} if trained[0] // 2 > task.flash else set()
+    above = {trained[-1] + step * number for number in range(1, 6)}
+    probes = sorted((below | between | above) - set(trained))
     return replace(task, probe_intervals=tuple(probes), probe_probability=PROBE_PROBABILITY)
 
 

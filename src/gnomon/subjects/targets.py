@@ -51,7 +51,7 @@ class GazeTarget:
     """The gaze, and where it was at the event (or a donor's)."""
 
     def __init__(self, laboratory: Laboratory, right: Tensor, up: Tensor, size: Tensor) -> None:
-        """right, up: lattice steps of displacements, int [lanes]; size: probability of a jolt, float [lanes]."""
+        """right, up: lattice steps of displacements, int [lanes]; size: probability of a random step, float [lanes]."""
         self.laboratory, self.right, self.up, self.size = laboratory, right, up, size
         self.kept = laboratory.gaze.clone()
         targets = [laboratory.lattice.inside(box) for box in laboratory.task.boxes()[1:]]
@@ -72,10 +72,10 @@ class GazeTarget:
         if how == "displace":
             new, _ = moved_gaze(laboratory.lattice, laboratory.gaze, self.right, self.up)
         else:
-            new = self._jolted(generator) if how == "noise" else self.kept
+            new = self._stepped(generator) if how == "noise" else self.kept
         laboratory.gaze = torch.where(now, new, laboratory.gaze)
 
-    def _jolted(self, generator: torch.Generator) -> Tensor:
+    def _stepped(self, generator: torch.Generator) -> Tensor:
         """Every lane's gaze, moved by a step in a random direction as often as its noise says; never onto a target."""
         laboratory, size = self.laboratory, (self.laboratory.lanes,)
         direction = torch.randint(len(STEPS), size, generator=generator, device=laboratory.device)

@@ -20,9 +20,9 @@ def draw_donor_shares(axes: Axes, found: Sequence[ClockFindings]) -> None:
     """Whose interval an agent reproduces when its gaze, or its memory, is exchanged at Set for another trial's.
 
     How to read it: at Set the gaze (orange) or the memory (blue) is exchanged for that of another trial, which had
-    another interval. A mark on the left: the agent still reproduces its own interval, so what was exchanged is not its
-    clock. A mark on the right: it reproduces the other trial's interval, so what was exchanged is the clock. Bars: 95 %
-    intervals over lanes.
+    another interval. A mark on the left: the agent still reproduces its own interval, so what was exchanged does not
+    carry it. A mark on the right: it reproduces the other trial's interval, so what was exchanged carries it. Bars:
+    95 % intervals over lanes.
     The paper: it concludes from activity and gaze that the recurrent agent counts inside and the feedforward agent uses
     the world as its clock; it does not intervene.
     """
@@ -44,7 +44,7 @@ def draw_donor_shares(axes: Axes, found: Sequence[ClockFindings]) -> None:
     axes.set_xlim(left, right)
     axes.set_xticks(
         [0, 0.5, 1],
-        ["0\nfollows its own interval:\nnot the clock", "0.5", "1\nfollows the other trial's:\nthis is the clock"],
+        ["0\nfollows its own interval", "0.5", "1\nfollows the other trial's:\nthis carries the interval"],
     )
     axes.set_xlabel("whose interval is reproduced after a swap at Set: donor share")
     legend_above(axes, columns=2)
@@ -112,7 +112,7 @@ def draw_noise(axes: Axes, found: Sequence[ClockFindings]) -> None:
     """The spread of productions under noise on the gaze or on the memory.
 
     How to read it: s.d. of the production interval about its line on the sample interval. Noise on the gaze (solid) is
-    the probability of a jolt by one step on every frame; noise on the memory, or on the units of an agent without one
+    the probability of a random step on every frame; noise on the memory, or on the units of an agent without one
     (dotted), is its s.d. relative to each unit's own.
     """
     draw_doses(axes, found, lambda each: each.clock.noise, "sd")

@@ -20,10 +20,10 @@ def section(study: Study, gallery: Gallery) -> Section:
     text = (
         "A verdict follows from the numbers by the rule in the last column. “Ours” marks rules for words that the "
         "paper leaves open, such as “near-perfect”. The interval of a number over seeds is its mean ± t s / √n "
-        "(Student's t, 95 %). Where it does not settle the matter, and wherever there is a single seed, the verdict is "
-        f"“not decided”. The paper has {PAPER_SEEDS} seeds of its two agents.",
-        "The agents here were not trained as the paper's were: see the table of what was done that the paper did not "
-        "do.",
+        "(Student's t, 95 %), not cut at the limits of a correlation or a share. Where it does not settle the matter, "
+        "and wherever there is a single seed, the verdict is “not decided”. The paper's learning curves have "
+        f"{PAPER_SEEDS} seeds.",
+        "The agents here were not trained as the paper's were: see the table of how they differ from the preset paper.",
     )
     untested = Table(
         "Not tested here",

@@ -65,14 +65,14 @@ def family_words(study: Study, family: Family) -> str:
         pauses = [pause for each in found for pause in each.clock.pauses if pause.what == what]
         if swaps:
             parts.append(
-                f"with another trial's {name} it follows that trial's interval by "
+                f"with another trial's {name} at Set the donor share is "
                 f"{over_seeds([swap.share.value for swap in swaps])}, and every frame for which its {name} is held "
                 f"delays the answer by {over_seeds([pause.per_frame.value for pause in pauses])} frames"
             )
     if not any(each.memory for each in found):
         parts.append("it has no memory that could be swapped")
     places = listed(sorted({place_in_words(each) for each in found}))
-    return f"{sentence(words(family.name))}: {'; '.join(parts)}. The clock is {places}."
+    return f"{sentence(words(family.name))}: {'; '.join(parts)}. The sample interval is kept {places}."
 
 
 def place_in_words(found: ClockFindings) -> str:
@@ -109,11 +109,12 @@ def swap_table(found: Sequence[ClockFindings]) -> Table:
         rows.append((each.name, *cells, with_interval(each.clock.reset), place_in_words(each)))
     header = (
         "agent", "gaze swapped: own", "donor", "donor share (95 %)", "memory swapped: own", "donor",
-        "donor share (95 %)", "memory reset: own (95 %)", "the clock is",
+        "donor share (95 %)", "memory reset: own (95 %)", "the interval is kept",
     )  # fmt: skip
     note = (
-        "Own and donor: frames of production per frame of the trial's own and of the donor's interval. The clock is "
-        f"where the donor share is at least {YES:g} with its whole interval, if the other share is at most {NO:g}."
+        "Own and donor: frames of production per frame of the trial's own and of the donor's interval. The sample "
+        f"interval is kept where the donor share is at least {YES:g} with its whole interval, if the other share is at "
+        f"most {NO:g}."
     )
     return Table("Swaps at Set", header, tuple(rows), note)
 
@@ -157,7 +158,7 @@ def dose_table(found: Sequence[ClockFindings]) -> Table:
         "agent", "intervention", "doses", "slope", "s.d., frames", "answered after Set", "slope halved at (95 %)"
     )  # fmt: skip
     note = (
-        "Doses: probability of a jolt by one step on each frame (gaze), s.d. of each frame's noise relative to each "
+        "Doses: probability of a random step on each frame (gaze), s.d. of each frame's noise relative to each "
         "unit's own (memory, or units where there is none), units held at their mean. A dash: never so far, or nothing "
         "answered."
     )

@@ -1,4 +1,4 @@
-"""What was done that the paper did not do."""
+"""How agents were trained, as against the preset `paper`."""
 
 from gnomon.report.disclosure import TITLE, Agents, disclosure
 from gnomon.report.gallery import Gallery
@@ -11,7 +11,7 @@ def section(study: Study, gallery: Gallery) -> Section:
     if not agents:
         return Section(TITLE, ("No trained agent took part.",))
     text = (
-        "The agents were trained on few cores in minutes, with aids that the paper does not use. What an agent shows "
-        "about the solution that it has found can be compared with the paper; how easily it found it cannot.",
+        "The agents were trained on few cores in minutes, with aids that the paper does not mention. These change how "
+        "fast a solution is found, and may change which one.",
     )
     return Section(TITLE, text, (), (disclosure(agents),))

@@ -40,7 +40,7 @@ def section(study: Study, gallery: Gallery) -> Section:
                     "Bias against spread of every family", size=(6.4, 3.8),
                 ),
             ),
-            "Where the error comes from (each family by its seed in the middle)", caption_of(draw_bias_variance),
+            "Where the error comes from (each family by its median seed)", caption_of(draw_bias_variance),
         ),
     )  # fmt: skip
     text = (

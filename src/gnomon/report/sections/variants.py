@@ -26,9 +26,7 @@ def section(study: Study, gallery: Gallery) -> Section:
 
     prints = study.prints([found for _, found in shown])
     image = gallery.figure("variants", prints, build, "Production panels of every agent")
-    figures = [
-        Figure((image,), "Production of every agent (each by its seed in the middle)", caption_of(draw_variants))
-    ]
+    figures = [Figure((image,), "Production of every agent (each by its median seed)", caption_of(draw_variants))]
     curves = {name: curve.over_frames for name, curve in list(study.learning.items())[:MOST_COLOURS]}
     if any(family.name in curves for family in study.families if not family.compared):
         prints = [family.learning or "" for family in study.families if family.name in curves]

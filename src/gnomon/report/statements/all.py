@@ -17,7 +17,7 @@ NO_ANIMALS = "There are no data of animals here."
 
 UNTESTED = (
     Untested(
-        "2.1", "The results are robust to a wide range of parameters of the curriculum.",
+        "2.1", "Other settings of the curriculum give much the same results.",
         "Every agent here was trained with the same curriculum.",
     ),
     Untested("3.2", "The feedforward agent's performance resembles data of humans and other primates.", NO_ANIMALS),

@@ -67,8 +67,9 @@ def branches(study: Study, family: Family) -> Judgement:
     apart, sure = spread(each.value for each in found), [each.above(0) for each in found]
     alike = spread(stereotypy(study, family, 1))
     here = (
-        f"15 frames after Set the path is {apart.written(2, '+')} spreads further from that of trials without Set than "
-        f"before (above 0 over lanes in {sum(sure)} of {count(len(sure), 'seed')}); after Set the mean path "
+        f"from Set to 15 frames after it, the distance to the path of trials without Set grows by "
+        f"{apart.written(2, '+')} times the spread of single trials (above 0 over lanes in {sum(sure)} of "
+        f"{count(len(sure), 'seed')}); after Set the mean path "
         f"explains {alike.written()} of where the gaze is"
     )
     return Judgement(here, both(verdict(apart.above(0), apart.below(0)), verdict(alike.above(MOST), alike.below(MOST))))
@@ -88,8 +89,7 @@ def expands(study: Study, family: Family) -> Judgement:
 STATEMENTS = (
     Statement(
         "recurrent-holds", "3.4, Fig. 6a",
-        "At all sample intervals, the recurrent agent keeps its gaze in a small region near the fixation point from "
-        "Ready to Set.",
+        "At all sample intervals, the recurrent agent keeps its gaze close to the cross from Ready to Set.",
         gaze_strategy,
         f"Ours: in most frames (more than half) the gaze is within {WIDEST:g} degrees of the cross, which the whole "
         "cross fits into, with its interval over seeds; contradicted if in fewer.",

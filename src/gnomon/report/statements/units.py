@@ -119,8 +119,7 @@ STATEMENTS = (
     ),
     Statement(
         "counter-ordered", "3.3, Fig. 5",
-        "Aligned to Set, the activity is ordered by interval: it falls from a higher point when the interval is "
-        "longer.",
+        "Aligned to Set, the activity is ordered by interval: it is higher when the interval is longer.",
         counter,
         "The rank correlation of the component at Set with the sample interval is above 0, with its interval over "
         "seeds; contradicted if below.",
@@ -132,7 +131,8 @@ STATEMENTS = (
         population,
         "The R² of the time since Ready is above chance, with its interval over seeds; and (ours, for \"less "
         "straightforward\") in none of several seeds does the first component pass the first three tests above. "
-        "Contradicted if it passes them in all.",
+        "Contradicted if it passes them in all. It says that the time can be read from the units, not that they have "
+        "learned it: the R² before training, with the same frames, stands beside it.",
         about_feedforward(represents),
     ),
 )  # fmt: skip

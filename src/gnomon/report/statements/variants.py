@@ -172,7 +172,7 @@ STATEMENTS = (
         for controller, name in CONTROLLERS.items() if controller != "gru"
     ),
     Statement(
-        "frozen-lstm", "3.5, Fig. 7", "A frozen LSTM learns to the same degree as the trained one.", production, SAME,
+        "frozen-lstm", "3.5, Fig. 7", "A frozen LSTM learns as well as a trained one.", production, SAME,
         over_pairs("frozen LSTM", named("frozen_lstm"), same),
     ),
     Statement(
