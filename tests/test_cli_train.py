@@ -73,6 +73,10 @@ def test_a_run_whose_schedule_is_over_is_not_sent_on(here: Path, capsys: Capture
     assert "or go on" not in printed
     printed = typed(capsys, "train", "--resume", "runs/mine")
     assert "begin a new run with more --learning.schedule.frames" in " ".join(printed.split())
+    beyond = ("--frames", f"{FRAMES + 1}")
+    assert f"fall to 0 at {FRAMES:,}; begin a new run" in complaint(capsys, "train", "--resume", "runs/mine", *beyond)
+    assert "fall to 0 at 40,000,000" in complaint(capsys, "train", "--name", "other", "--frames", "40000001")
+    assert not (here / "runs" / "other").exists()
 
 
 def test_a_run_goes_on_with_its_own_settings(here: Path, capsys: Captured) -> None:
@@ -155,7 +159,8 @@ def test_a_mistake_is_answered_by_one_line(capsys: Captured, arguments: list[str
 def test_mistakes_with_a_run_at_hand(here: Path, capsys: Captured) -> None:
     typed(capsys, "train", "--name", "mine", *SMALL)
     assert "holds a run already" in complaint(capsys, "train", "--name", "mine", *SMALL)
-    assert "keeps its own settings" in complaint(capsys, "train", "--resume", "runs/mine", "--learning.batch", "4")
+    for option in (("--learning.batch", "4"), ("--seed", "0"), ("--controller=lstm",), ("--runs", "elsewhere")):
+        assert "keeps its own settings" in complaint(capsys, "train", "--resume", "runs/mine", *option)
     assert "unknown units 'cel'" in complaint(capsys, "evaluate", "runs/mine", "--units", "cel")
     (here / "taken").write_text("a file")
     assert "cannot write to taken" in complaint(capsys, "evaluate", "runs/mine", "--out", "taken")

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from gnomon.agent.controllers import CONTROLLERS
-from gnomon.config import GONE, LearningConfig, RunConfig, read_config
+from gnomon.config import LearningConfig, RunConfig, read_config
 from gnomon.declared import as_declared
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import TASKS
-from gnomon.learn.aids import AIDS, Aids
+from gnomon.learn.aids import AIDS
 from gnomon.presets import PRESETS, preset
 
 # Saving and reading.
@@ -79,35 +79,6 @@ def test_the_default_of_learning_is_the_paper() -> None:
     assert PRESETS["paper"].learning == LearningConfig()
 
 
-def test_settings_that_are_gone_may_be_there_if_they_did_nothing() -> None:
-    written = json.loads(RunConfig(seed=5).to_json())
-    written["task"]["jump_frames"], written["learning"]["pipeline"] = 0, "off"
-    written["learning"]["schedule"] |= {"anneal_from": 0.0, "anneal_until": 1.0}
-    assert RunConfig.from_json(json.dumps(written)) == RunConfig(seed=5)
-
-
-@pytest.mark.parametrize(
-    ("settings", "name"),
-    [
-        ({"task": {"jump_frames": 10}}, "jump_frames"),
-        ({"learning": {"pipeline": "on"}}, "pipeline"),
-        ({"learning": {"schedule": {"anneal_from": 0.5}}}, "anneal_from"),
-    ],
-)
-def test_settings_that_are_gone_and_did_something_are_named(settings: dict[str, Any], name: str) -> None:
-    with pytest.raises(ValueError, match=f"has no setting {name}"):
-        RunConfig.from_json(json.dumps({"format": 3, **settings}))
-
-
-@pytest.mark.parametrize("number", [2, 3])
-@pytest.mark.parametrize("used", [("chrono", "whitened_inputs"), ()])
-def test_earlier_formats_are_read_without_their_aids_that_are_gone(used: tuple[str, ...], number: int) -> None:
-    config = RunConfig(learning=LearningConfig(aids=Aids(use=used)), seed=5)
-    written = json.loads(config.to_json()) | {"format": number}
-    written["learning"]["aids"] |= {name: {"some": 1} for name in GONE}
-    assert RunConfig.from_json(json.dumps(written)) == config
-
-
 # Mistakes.
 
 WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
@@ -146,22 +117,12 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         ({"learning": {"aids": {"chrono": {"x": 5}}}}, "ChronoSettings has no setting x; it has span"),
         ({"task": {"name": "bisect"}}, f"unknown task 'bisect'; choose {', '.join(TASKS)}"),
         ({"task": {"name": []}}, "unknown task []; choose "),
-        # Unknown formats.
-        ({"format": 1}, "format is 1; this version of gnomon reads 2 to 4"),
-        ({"format": 5}, "format is 5; this version of gnomon reads 2 to 4"),
-        ({"format": "2"}, "format is '2'; this version of gnomon reads 2 to 4"),
-        ({"format": None}, "format is None; this version of gnomon reads 2 to 4"),
-        # The second format.
-        ({"format": 2, "learning": None}, f"LearningConfig is None; {TABLE}"),
-        ({"format": 2, "learning": {"aids": []}}, f"Aids is []; {TABLE}"),
-        ({"format": 2, "learning": {"aids": {"use": 3}}}, "use is 3; it must be a list (each a text in quotes)"),
-        ({"format": 2, "learning": {"aids": {"crono": {}}}}, "Aids has no setting crono; it has chrono, "),
-        (
-            {"format": 2, "learning": {"aids": {"use": ["chrono", "rollback"]}}},
-            "aid 'rollback' is gone; use the version of gnomon that wrote this",
-        ),
-        ({"format": 3, "learning": {"aids": {"use": ["kl_limit"]}}}, "aid 'kl_limit' is gone; use the version"),
         ({"learning": {"aids": {"rollback": {"below": 0.5}}}}, "Aids has no setting rollback; it has chrono, "),
+        # Unknown formats.
+        ({"format": 3}, "format is 3; this version of gnomon reads 4"),
+        ({"format": 5}, "format is 5; this version of gnomon reads 4"),
+        ({"format": "4"}, "format is '4'; this version of gnomon reads 4"),
+        ({"format": None}, "format is None; this version of gnomon reads 4"),
     ],
 )
 def test_a_mistake_is_said_in_one_line(tmp_path: Path, settings: dict[str, Any], said: str) -> None:

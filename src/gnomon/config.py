@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.agent.agent import AgentConfig
+from gnomon.agent.controllers import controller_class
 from gnomon.declared import build, parse_json
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import TASKS, ReadySetGo, Task
@@ -18,17 +19,7 @@ from gnomon.learn.aids import Aids
 
 WHOLE = 2**63 - 1  # the largest whole number that files and tensors hold
 MANY = 2**20  # lanes, frames of a trajectory, trajectories of a batch: more would not fit into any memory
-FORMAT = 4  # of config.json; the first had no number
-OLDEST = 2  # format that is still read
-GONE = ("initial_state", "kl_limit", "lstd_critic", "reward_shaping", "rollback", "success_annealing", "vision_freeze")
-"""Aids that earlier formats had."""
-UNUSED = {
-    ("task", "jump_frames"): 0,
-    ("learning", "pipeline"): "off",
-    ("learning", "schedule", "anneal_from"): 0.0,
-    ("learning", "schedule", "anneal_until"): 1.0,
-}
-"""Settings that earlier configs have and that are gone, and their defaults, with which they did nothing."""
+FORMAT = 4  # of config.json
 
 
 @dataclass(frozen=True)
@@ -167,6 +158,8 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         require(self, "seed", at_least=0)
+        if "chrono" in self.learning.aids.use and not controller_class(self.agent.controller).gated:
+            raise ValueError(f"the aid chrono is on, but a {self.agent.controller} has no gates; leave it out")
 
     def to_json(self) -> str:
         config = dataclasses.asdict(self)
@@ -179,12 +172,9 @@ class RunConfig:
         config = parse_json(text)
         if not isinstance(config, dict):
             raise ValueError("a config is a JSON object")
-        number = config.pop("format", 1)
-        if number not in range(OLDEST, FORMAT + 1):
-            raise ValueError(f"format is {number!r}; this version of gnomon reads {OLDEST} to {FORMAT}")
-        if number < FORMAT:
-            drop_gone_aids(config)
-        drop_unused(config)
+        number = config.pop("format", None)
+        if number != FORMAT:
+            raise ValueError(f"format is {number!r}; this version of gnomon reads {FORMAT}")
         task = config.get("task", {})
         if not isinstance(task, dict):
             raise ValueError(f"task is {task!r}; it must be an object with a name")
@@ -196,41 +186,30 @@ class RunConfig:
         return dataclasses.replace(build(cls, parts), task=build(TASKS[name], own))
 
 
-def drop_unused(config: dict[str, Any]) -> None:
-    """Take settings that are gone out of a config that left them at their defaults."""
-    for (*path, name), default in UNUSED.items():
-        settings = part_of(config, *path)
-        if settings.get(name) == default:
-            del settings[name]
+PARTS = ("task", "optics", "learning")  # tables of settings; the agent's stand alone, as on the command line
 
 
-def drop_gone_aids(config: dict[str, Any]) -> None:
-    """Take the settings of aids that are gone out of an earlier config. ValueError if it uses one of them."""
-    aids = part_of(config, "learning", "aids")
-    used = aids.get("use")
-    for name in GONE:
-        if isinstance(used, list) and name in used:
-            raise ValueError(f"aid {name!r} is gone; use the version of gnomon that wrote this")
-        aids.pop(name, None)
+def settings_of(config: RunConfig) -> dict[str, Any]:
+    """Every setting of a config by its flat name, as on the command line: "learning.optimiser.epsilon"."""
+    settings = dataclasses.asdict(config)
+    return {"task_name": config.task.name, **settings.pop("agent"), **flat(settings)}
 
 
-def part_of(config: dict[str, Any], *path: str) -> dict[str, Any]:
-    """A part of a config; an empty one if there is none, or something else, which is complained of later."""
-    part: Any = config
-    for name in path:
-        part = part.get(name) if isinstance(part, dict) else None
-    return part if isinstance(part, dict) else {}
+def flat(table: dict[str, Any], parts: tuple[str, ...] = PARTS) -> dict[str, Any]:
+    """Tables with dotted names: {"learning": {"loss": {"horizon": 5}}} -> {"learning.loss.horizon": 5}."""
+    settings: dict[str, Any] = {}
+    for name, value in table.items():
+        if isinstance(value, dict) and (not parts or name in parts):
+            settings |= {f"{name}.{key}": item for key, item in flat(value, ()).items()}
+        else:
+            settings[name] = value
+    return settings
 
 
-def flat_settings(config: RunConfig) -> dict[str, Any]:
-    """Every setting by its path, "learning.optimiser.epsilon", as in config.json."""
-
-    def flat(part: dict[str, Any], prefix: str) -> dict[str, Any]:
-        nested = {name: value for name, value in part.items() if isinstance(value, dict)}
-        own = {prefix + name: value for name, value in part.items() if name not in nested}
-        return own | {key: v for name, inner in nested.items() for key, v in flat(inner, f"{prefix}{name}.").items()}
-
-    return flat(json.loads(config.to_json()), "")
+def differing(before: RunConfig, now: RunConfig) -> dict[str, tuple[Any, Any]]:
+    """Every setting in which two configs differ, by its flat name, with both values."""
+    one, other = settings_of(before), settings_of(now)
+    return {name: (one.get(name), other.get(name)) for name in one | other if one.get(name) != other.get(name)}
 
 
 def read_config(path: Path) -> RunConfig:

@@ -68,9 +68,10 @@ def preset(name: str, task: str = PAPER.name, controller: str = "lstm") -> RunCo
     if task not in TASKS:
         raise ValueError(f"unknown task {task!r}; choose {', '.join(TASKS)}")
     config = LAPTOP_OF.get(controller, LAPTOP) if name == "laptop" else PRESETS[name]
+    if not controller_class(controller).gated:
+        config = without_aid(config, "chrono")
     chosen: Task = config.task if task == config.task.name else TASKS[task]()
-    config = replace(config, task=chosen, agent=replace(config.agent, controller=controller))
-    return config if controller_class(controller).gated else without_aid(config, "chrono")
+    return replace(config, task=chosen, agent=replace(config.agent, controller=controller))
 
 
 def without_aid(config: RunConfig, name: str) -> RunConfig:

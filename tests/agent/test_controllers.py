@@ -95,8 +95,8 @@ def test_shapes_and_names(controller: Controller) -> None:
     assert drive.shape[-1] == controller.drive_size
     state = controller.initial_state(B)
     outputs, state, units = controller.unroll(drive, first, state)
-    assert outputs.shape == (T, B, controller.output_size)
-    assert controller.output_size == controller.units == U
+    assert outputs.shape == (T, B, U)
+    assert controller.units == U
     assert tuple(units) == controller.unit_names
     assert tuple(state) == (controller.unit_names if controller.recurrent else ())
     assert all(tensor.shape[:2] == (T, B) for tensor in units.values())

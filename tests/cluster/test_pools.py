@@ -202,3 +202,5 @@ def test_runs_move_between_one_machine_and_a_cluster(fake: FakeRay, tmp_path: Pa
         assert trainer.rounds == 4 * turn
     assert fake.actors[0].orders[0][0].ticket.incarnation == 1  # it does not begin as the first lanes did
     assert newest_checkpoint(RunFolder(tmp_path / "run").checkpoints)[0].counters["rounds"] == 16
+    trials = RunFolder(tmp_path / "run").read_trials()
+    assert trials.select("lane", "episode", "trial").is_duplicated().sum() == 0

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gnomon.lab.screen import Box, Widget, check_picture, describe, hexadecimal, paint
+from gnomon.lab.screen import Box, Widget, check_picture, hexadecimal, paint
 
 FIXATION = Widget("fixation", Box.around(0.5, 0.5, 0.1), (50, 50, 50), "cross")
 READY = Widget("ready", Box(0.35, 0.2, 0.1, 0.1), (255, 10, 10))
@@ -61,11 +61,8 @@ def test_a_box_without_area_is_refused():
         Box(0.1, 0.1, 0.0, 0.1)
 
 
-def test_pictures_are_described_as_in_the_traces():
+def test_colours_are_written_as_on_web_pages():
     assert hexadecimal((255, 10, 0)) == "#ff0a00"
-    assert describe((GO, FIXATION)) == "fixation,go#0ac80a"
-    assert describe((SET, READY)) == "ready#ff0a0a,set#ffff0a"
-    assert describe(()) == ""
 
 
 def test_the_pictures_of_ready_set_go_are_legal():

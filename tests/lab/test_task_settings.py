@@ -1,6 +1,7 @@
 """Settings are checked when a task is built: what is wrong is named, with what would be right."""
 
 from dataclasses import replace
+from math import inf, nan
 
 import pytest
 
@@ -57,6 +58,7 @@ OWN = [
     (ReadySetGo, {"hold_frames": -1}, r"hold_frames is -1"),
     (ReadySetGo, {"foreperiods": ()}, r"foreperiods is \(\); give at least one"),
     (ReadySetGo, {"foreperiods": (10, -1)}, r"foreperiods is \(10, -1\); .*none below 0"),
+    (ReadySetGo, {"foreperiods": (True,)}, r"foreperiods is \(True,\); .*whole frames"),
     (ReadySetGo, {"foreperiods": (0.5,)}, r"foreperiods is \(0.5,\); .*whole frames"),
     (ReadySetGo, {"flash": 0}, r"flash is 0; .*at least 1"),
     (ReadySetGo, {"base_tolerance": 0.0}, r"base_tolerance 0.0 and tolerance_scaling 0.0 .*above 0"),
@@ -74,20 +76,27 @@ OWN = [
     (CuedProduction, {"intervals": (80, 40)}, r"intervals is \(80, 40\); .*ascending"),
     (CuedProduction, {"tolerance_factors": (-0.1,)}, r"tolerance_factors is \(-0.1,\)"),
     (CuedProduction, {"timeout_factor": -1.0}, r"timeout_factor is -1.0"),
+    (CuedProduction, {"timeout_factor": nan}, r"timeout_factor is nan; .*above 0"),
+    (CuedProduction, {"timeout_factor": 1e30}, r"timeout_factor is 1e\+30; .*bounds"),
+    (CuedProduction, {"target_location": (nan, nan)}, r"leaves the monitor"),
     (CuedProduction, {"target_location": (0.5, 0.01)}, r"'target' at .* leaves the monitor"),
     (CuedProduction, {"long_colour": (1, 2, -3)}, r"'target' is \(1, 2, -3\)"),
     (Bisection, {"durations": ()}, r"durations is empty"),
     (Bisection, {"durations": (100, 200, 400)}, r"durations is \(100, 200, 400\); .*exactly 2: short, long"),
     (Bisection, {"axes": 0}, r"axes is 0"),
     (Bisection, {"target_distance": 0.0}, r"target_distance is 0.0; it must be above 0"),
+    (Bisection, {"target_distance": nan}, r"target_distance is nan; it must be above 0"),
     (Bisection, {"target_distance": 0.04}, r"'target_correct' at .* and 'target_incorrect' at .* overlap"),
     (Bisection, {"target_distance": 0.5}, r"leaves the monitor"),
     (Bisection, {"target_colours": ((1, 2, 3),)}, r"target_colours is .*exactly two"),
     (Discrimination, {"durations": (40, 40)}, r"durations is \(40, 40\); .*ascending"),
     (Discrimination, {"durations": (), "flash": 3}, r"durations is empty"),
-    (Discrimination, {"duration_spread": (0.0, -1.0)}, r"duration_spread is \(0.0, -1.0\); .*not below 0"),
+    (Discrimination, {"duration_spread": (0.0, -1.0)}, r"duration_spread is \(0.0, -1.0\); .*from 0 to"),
+    (Discrimination, {"duration_spread": (nan, nan)}, r"duration_spread is \(nan, nan\)"),
+    (Discrimination, {"duration_spread": (inf, 0.0)}, r"duration_spread is \(inf, 0.0\)"),
     (Discrimination, {"duration_spread": (1.0,)}, r"duration_spread is \(1.0,\); give two"),
     (Discrimination, {"flash": 0}, r"flash is 0; .*at least 1"),
+    (Discrimination, {"flash": 10**11}, r"flash is 100000000000; .*at most"),
     (Discrimination, {"stimulus_colour": (1, 2)}, r"'target' is \(1, 2\)"),
 ]
 

@@ -115,8 +115,8 @@ def test_metrics_by_hand() -> None:
     assert not any(metric.requires_grad for metric in metrics.values())
     assert {name: metric.item() for name, metric in metrics.items()} == pytest.approx(
         {
-            "policy_loss": 2 * math.log(2),
-            "value_loss": 0.5 * (1 + 1),
+            "policy_loss": 2 * math.log(2) / 2,
+            "value_loss": 0.5 * (1 + 1) / 2,
             "entropy": math.log(2),
             "mean_log_rho": 0.0,
             "kl": (2 - 1 - math.log(2) + 0.5 - 1 + math.log(2)) / 2,

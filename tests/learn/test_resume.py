@@ -20,7 +20,7 @@ from gnomon.learn.aids import AIDS
 from gnomon.learn.learner import NotFiniteError
 from gnomon.learn.loop import Limits, resume, start
 from gnomon.records.runs import RunFolder
-from gnomon.saving.checkpoint import Checkpoint, newest_checkpoint, numbered, unnest, write_checkpoint
+from gnomon.saving.checkpoint import newest_checkpoint, numbered, unnest, write_checkpoint
 
 ROUNDS = 22
 EVERY_ROUND = 0.0  # minutes between checkpoints: one after each round
@@ -228,7 +228,7 @@ def test_a_checkpoint_of_another_version_is_named(tmp_path: Path) -> None:
     trainer.run(limit(1))
     checkpoint, _ = newest_checkpoint(trainer.folder.checkpoints)
     tensors = {name: tensor for name, tensor in checkpoint.tensors.items() if name != "learner.updates"}
-    write_checkpoint(trainer.folder.checkpoints, Checkpoint(9, tensors, checkpoint.counters))
+    write_checkpoint(trainer.folder.checkpoints, replace(checkpoint, number=9, tensors=tensors))
     with pytest.raises(ValueError, match="lacks 'updates'; go on with the version of gnomon that wrote it"):
         resume(tmp_path / "run")
 

@@ -74,7 +74,7 @@ def test_a_team_takes_the_step_that_one_learner_takes(controller: str, aids: tup
     for name, tensor in alone.agent.state_dict().items():
         for actor in actors:
             torch.testing.assert_close(actor.agent.state_dict()[name], tensor, rtol=1e-3, atol=2e-5, msg=name)
-    for name in ("entropy", "kl", "mean_value", "gradient_norm", "learning_rate"):
+    for name in ("policy_loss", "value_loss", "entropy", "kl", "mean_value", "gradient_norm", "learning_rate"):
         assert metrics[0][name] == metrics[1][name] == pytest.approx(expected[name], rel=1e-3, abs=1e-6)
 
 

@@ -85,6 +85,13 @@ def test_impossible_trials_are_refused(complaint: str, tmp_path: Path):
     assert "\n" not in str(refusal.value)
 
 
+def test_productions_without_a_tolerance_are_refused(tmp_path: Path):
+    """A table of a task that produces stays one, however much of it is blank."""
+    blank = trials_of(TASKS[0]).with_columns(tolerance=None, production_interval=None)
+    with pytest.raises(ValueError, match="exactly if it was answered"):
+        read_people(saved(tmp_path, blank))
+
+
 def test_overlapping_and_repeated_trials_are_refused(tmp_path: Path):
     table = trials_of(TASKS[0])
     with pytest.raises(ValueError, match=r"the one before it|the same number"):
@@ -131,6 +138,13 @@ def test_a_cell_that_is_something_else_is_named(name: str, value: str, complaint
 def test_what_is_not_there_or_damaged_is_said(tmp_path: Path):
     with pytest.raises(FileNotFoundError, match="no file"):
         read_people(tmp_path / "none.csv")
-    (tmp_path / "broken.zip").write_bytes(b"PK")
-    with pytest.raises(ValueError, match="not a zip archive"):
-        read_people(tmp_path / "broken.zip")
+    name, archive = "data/task-readysetgo_description-trials_data.csv", tmp_path / "broken.zip"
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as whole:
+        whole.write(saved(tmp_path, trials_of(TASKS[0])), name)
+    data = archive.read_bytes()
+    contents = data.index(name.encode()) + len(name)  # the packed table begins here
+    flagged = bytes([*data[:6], data[6] | 1, *data[7:]])  # as if it were encrypted
+    for broken in (b"PK", data[:contents] + b"\xff" + data[contents + 1 :], flagged):
+        archive.write_bytes(broken)
+        with pytest.raises(ValueError, match="not a zip archive, or is damaged"):
+            read_people(archive)

@@ -12,7 +12,8 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from gnomon.records.contents import Known, PartFacts, cut_back
+from gnomon.records.contents import METRICS, Known, PartFacts, cut_back, metrics_checksum
+from gnomon.records.metrics import read_lines
 from gnomon.records.runs import RunFolder, list_runs, versions
 
 
@@ -117,7 +118,7 @@ def known(folder: RunFolder, number: int) -> Known:
     for each in range(1, number + 1):
         data = (folder.path / "trials" / f"{each:06d}.parquet").read_bytes()
         parts[each] = {"rows": 2, "sha256": hashlib.sha256(data).hexdigest()}
-    return Known(number, 10 * number, parts)
+    return Known(number, 10 * number, parts, metrics_checksum(read_lines(folder.path / METRICS).up_to(10 * number)))
 
 
 def test_what_came_after_the_checkpoint_is_set_aside(folder: RunFolder) -> None:
@@ -150,9 +151,9 @@ def test_a_second_file_of_the_same_name_is_set_aside_beside_the_first(folder: Ru
 
 
 def test_cut_back_to_the_beginning_leaves_nothing_in_its_place(folder: RunFolder) -> None:
-    cut_back(folder.path, Known(0, 0, {}))  # nothing there yet
+    cut_back(folder.path, Known(0, 0, {}, metrics_checksum([])))  # nothing there yet
     write_parts(folder)
-    cut_back(folder.path, Known(0, 0, {}))
+    cut_back(folder.path, Known(0, 0, {}, metrics_checksum([])))
     with pytest.raises(FileNotFoundError, match="no trials yet"):
         folder.read_trials()
     with pytest.raises(FileNotFoundError, match="no metrics yet"):

@@ -12,6 +12,7 @@ from gnomon.saving.checkpoint import (
     KEPT,
     Checkpoint,
     DamagedCheckpoint,
+    Notes,
     newest_checkpoint,
     numbered,
     read_checkpoint,
@@ -29,14 +30,19 @@ TENSORS = {
 COUNTERS = {"rounds": 3, "minutes": 0.1 + 0.2, "learner": {"mean": 1e-17}, "gathered": [{"entropy": 2 / 3}]}
 
 
+NOTES: Notes = {"config": "{}", "parts": {"1": {"rows": 7, "sha256": "a"}}, "metrics_sha256": "b"}
+
+
 def write(folder: Path, number: int) -> Path:
-    return write_checkpoint(folder, Checkpoint(number, TENSORS, {**COUNTERS, "rounds": number}))
+    return write_checkpoint(folder, Checkpoint(number, TENSORS, {**COUNTERS, "rounds": number}, NOTES))
 
 
 def test_round_trip_is_exact(tmp_path: Path) -> None:
     checkpoint = read_checkpoint(write(tmp_path, 12))
     assert checkpoint.number == 12
     assert checkpoint.counters == {**COUNTERS, "rounds": 12}
+    assert checkpoint.notes == NOTES
+    assert checkpoint.known().parts == {1: {"rows": 7, "sha256": "a"}}
     assert checkpoint.tensors.keys() == TENSORS.keys()
     for name, tensor in TENSORS.items():
         read = checkpoint.tensors[name]
@@ -54,8 +60,8 @@ def test_the_newest_are_kept(tmp_path: Path) -> None:
 
 def test_a_checkpoint_may_be_written_again(tmp_path: Path) -> None:
     write(tmp_path, 4)
-    write_checkpoint(tmp_path, Checkpoint(4, {}, {"rounds": 99}))
-    assert newest_checkpoint(tmp_path)[0] == Checkpoint(4, {}, {"rounds": 99})
+    write_checkpoint(tmp_path, Checkpoint(4, {}, {"rounds": 99}, NOTES))
+    assert newest_checkpoint(tmp_path)[0] == Checkpoint(4, {}, {"rounds": 99}, NOTES)
 
 
 def test_leftovers_of_a_kill_are_ignored(tmp_path: Path) -> None:

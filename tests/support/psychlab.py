@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from gnomon.lab.gaze import PointGaze, box_corners
-from gnomon.lab.screen import describe
+from gnomon.lab.screen import Picture, hexadecimal
 from gnomon.lab.tasks import Bisection, CuedProduction, Discrimination, Outcome, ReadySetGo, Task
 from gnomon.lab.trials import NO_PRODUCTION, Trials
 
@@ -142,6 +142,14 @@ class Replay:
     rewards: list[list] = field(default_factory=list)
     trials: list[dict] = field(default_factory=list)
     episode_end: int | None = None
+
+
+def describe(picture: Picture) -> str:
+    """The picture as the traces write it, sorted by name: "fixation,go#0ac80a"."""
+    widgets = sorted(picture, key=lambda widget: widget.name)
+    return ",".join(
+        widget.name if widget.shape == "cross" else widget.name + hexadecimal(widget.colour) for widget in widgets
+    )
 
 
 def replay(trace: dict[str, Any]) -> Replay:

@@ -6,7 +6,7 @@ from typing import Any
 
 from small_run import CONFIG, FRAMES_PER_ROUND
 
-from gnomon.sweep.experiment import settings_of
+from gnomon.config import settings_of
 
 SMALL = {**settings_of(CONFIG), "preset": "paper", "seeds": [CONFIG.seed]}
 del SMALL["seed"]

@@ -70,8 +70,8 @@ class Agent(nn.Module):
         self.config = config
         self.vision = Vision(retina, config.features, generator=generator)
         self.controller = build_controller(config.controller, config.features, config.units, generator)
-        self.policy = linear(self.controller.output_size, actions, generator)
-        self.value = value_network(self.controller.output_size, config.value_units, generator)
+        self.policy = linear(self.controller.units, actions, generator)
+        self.value = value_network(self.controller.units, config.value_units, generator)
 
     def initial_state(self, lanes: int) -> State:
         """The controller's state before the first frame of an episode."""

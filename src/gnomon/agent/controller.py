@@ -30,7 +30,6 @@ class Controller(nn.Module, ABC):
         super().__init__()
         self.check_units(units)
         self.units = units
-        self.output_size = units
         self.set_initial_state({})
 
     @classmethod

@@ -45,8 +45,7 @@ LEAST_FRAMES = 500
 
 
 def clock(options: Clock) -> None:
-    from rich.console import Console
-
+    from gnomon.commands.printing import console as make_console
     from gnomon.commands.show import writable_folder
     from gnomon.records.runs import write_text
     from gnomon.report.page import markdown
@@ -65,7 +64,7 @@ def clock(options: Clock) -> None:
     if twice:
         raise ValueError(f"{sorted(twice)[0]} is named twice; name each agent once")
     folder = writable_folder(options.out)
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console()
     found = run_all(asked, options, folder, console)
     written = write_figures(found, folder)
     text = "\n".join(f"## {table.title}\n\n{markdown(table)}\n{table.note}\n" for table in tables(found))

@@ -27,14 +27,14 @@ class Play:
 def play(options: Play) -> None:
     import webbrowser
 
-    from rich.console import Console
+    from gnomon.commands.printing import console as make_console
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = make_console()
     with console.status("reading the agents") as status:
         write_page(options.agents, options.out, lambda line: status.update(line))
     size = options.out.stat().st_size / 1e6
-    console.print(f"the page      {options.out} ({size:.1f} MB); it needs no server and no network", markup=False)
-    console.print("next          play, save your data, then gnomon report people.csv published/lstm-0", markup=False)
+    console.print(f"the page      {options.out} ({size:.1f} MB); it needs no server and no network")
+    console.print("next          play, save your data, then gnomon report people.csv published/lstm-0")
     if options.open:
         webbrowser.open(options.out.resolve().as_uri())
 

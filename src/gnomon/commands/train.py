@@ -62,10 +62,21 @@ class Train:
     """With --cluster: unrolls that a pool may be ahead of the learner; 0: it acts only when asked."""
 
 
+WITH_RESUME = ("resume", "frames", "minutes", "criterion", "threads", "cluster", "pools", "pool-cpus", "ahead", "help")
+"""Options that a resumed run takes: it keeps its own settings."""
+
+
 def options_for(arguments: Sequence[str]) -> type[Train]:
     """The options, with the settings of task, optics, agent and learning as the preset has them."""
     from gnomon.agent.agent import AgentConfig
 
+    options = [word for word in words_of(arguments) if word.startswith("--")]
+    others = [option for option in options if option.removeprefix("--") not in WITH_RESUME]
+    if "--resume" in options and others:
+        raise ValueError(
+            f"{others[0]} does not go with --resume: a resumed run keeps its own settings; give only --frames, "
+            "--minutes, --criterion, --threads, --cluster"
+        )
     defaults = chosen_preset(arguments)
     parts = [
         ("agent", Annotated[AgentConfig, tyro.conf.arg(name="")], field(default=defaults.agent)),
@@ -79,8 +90,7 @@ def chosen_preset(arguments: Sequence[str]) -> RunConfig:
     from gnomon.commands.tasks import build_task
     from gnomon.presets import preset
 
-    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
-    words = [word.replace("_", "-") if word.startswith("--") else word for word in words]
+    words = words_of(arguments)
 
     def named(option: str, otherwise: str) -> str:
         places = [place for place, word in enumerate(words[:-1]) if word == option]
@@ -89,6 +99,12 @@ def chosen_preset(arguments: Sequence[str]) -> RunConfig:
     config = preset(named("--preset", "laptop"), named("--task-name", "ready_set_go"), named("--controller", "lstm"))
     setting = named("--setting", "")
     return replace(config, task=build_task(config.task.name, setting)) if setting else config
+
+
+def words_of(arguments: Sequence[str]) -> list[str]:
+    """What was typed, with options and their values apart."""
+    words = [part for word in arguments for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    return [word.replace("_", "-") if word.startswith("--") else word for word in words]
 
 
 def cores() -> int:
@@ -171,10 +187,6 @@ def train_run(
     from gnomon.sweep.experiment import NAME, NAMES
 
     if options.resume is not None:
-        if config != chosen_preset([]) or options.name is not None:
-            raise ValueError(
-                "a resumed run keeps its own settings; give only --frames, --minutes, --criterion, --threads, --cluster"
-            )
         trainer, complaints = resume(options.resume, acting)
         for complaint in complaints:
             console.print(f"damaged: {complaint}", style="yellow")
@@ -185,6 +197,7 @@ def train_run(
             name = f"{config.task.name}-{config.agent.controller}-{config.seed}"
         elif not NAME.fullmatch(name):
             raise ValueError(f"--name is {name!r}; {NAMES}. --runs is the folder")
+        limits.check(config.learning.schedule)
         trainer = start(config, options.runs / name, acting)
         console.print(f"training {name}: {config.agent.controller}, {config.agent.units} units, seed {config.seed}")
     rounds, trainer.say = trainer.rounds, lambda line: console.print(line, style="yellow")

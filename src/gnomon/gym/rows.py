@@ -21,7 +21,7 @@ def trial_rows(task: Task, whole: Tensor, real: Tensor, columns: list[str]) -> l
         row |= {"task": task.name, "tolerance": tolerance, "reward": reward}
         row["outcome"] = Outcome(row["outcome"]).name.lower()
         absent = {f"{event}_frame" for event in task.events if row[f"{event}_frame"] < 0}
-        if not task.levels:  # a choice is not a production, and has no tolerance
+        if not task.produces:  # a choice is not a production, and has no tolerance
             absent |= {"production_interval", "tolerance"}
         elif row["production_interval"] == NO_PRODUCTION:
             absent.add("production_interval")

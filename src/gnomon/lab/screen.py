@@ -99,14 +99,6 @@ def hexadecimal(colour: Colour) -> str:
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 
-def describe(picture: Picture) -> str:
-    """The picture as the recorded traces write it, sorted by name: "fixation,go#0ac80a"."""
-    widgets = sorted(picture, key=lambda widget: widget.name)
-    return ",".join(
-        widget.name if widget.shape == "cross" else widget.name + hexadecimal(widget.colour) for widget in widgets
-    )
-
-
 def check_colour(owner: str, colour: Colour) -> None:
     """Raise ValueError unless the colour is three whole numbers from 0 to 255; `owner` says whose it is."""
     whole = all(isinstance(channel, int) and not isinstance(channel, bool) for channel in colour)
@@ -118,7 +110,7 @@ def check_picture(picture: Picture) -> None:
     """Raise ValueError unless every widget is on the monitor, of a legal colour, and clear of the others."""
     for widget in picture:
         box = widget.box
-        if min(box.left, box.top) < -TOUCH or max(box.right, box.bottom) > 1 + TOUCH:
+        if not all(-TOUCH <= edge <= 1 + TOUCH for edge in (box.left, box.top, box.right, box.bottom)):
             raise ValueError(f"widget {widget.name!r} at {box} leaves the monitor, which runs from 0 to 1 in x and y")
         check_colour(f"widget {widget.name!r}", widget.colour)
     for one, other in combinations(picture, 2):

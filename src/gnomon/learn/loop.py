@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import polars as pl
 import torch
 
-from gnomon.config import RunConfig, read_config
+from gnomon.config import RunConfig, Schedule, read_config
 from gnomon.learn.build import build_actor, stream
 from gnomon.learn.curves import Curves
 from gnomon.learn.learner import Learner, NotFiniteError, means
@@ -56,6 +56,14 @@ class Limits:
                 raise ValueError(f"{name} is {value}; a limit must be above 0")
         if self.criterion is not None and not 0 <= self.criterion <= 1:
             raise ValueError(f"criterion is {self.criterion}; it is a share, from 0 to 1")
+
+    def check(self, schedule: Schedule) -> None:
+        """ValueError if there are frames in which nothing would be learned."""
+        if self.frames is not None and self.frames > schedule.frames and not schedule.final_learning_rate:
+            raise ValueError(
+                f"frames is {self.frames:,}, but learning rates fall to 0 at {schedule.frames:,}; begin a new run with "
+                "more --learning.schedule.frames"
+            )
 
 
 class Trainer:
@@ -122,6 +130,7 @@ class Trainer:
 
         If a limit has been reached already, nothing is done and nothing is written.
         """
+        limits.check(self.config.learning.schedule)
         self._started = time.monotonic()
         if (reason := self._done(limits, [])) is not None:
             return reason
@@ -221,7 +230,7 @@ class Trainer:
             checkpoint, complaints = newest_checkpoint(self.folder.checkpoints)
         except FileNotFoundError:
             refuse_records(self.folder)
-            return list(map(str, cut_back(self.folder.path, Known(0, 0, {}))))
+            return list(map(str, cut_back(self.folder.path, Known(0, 0, {}, metrics_checksum([])))))
         check_settings(self.config, checkpoint, self.folder.config)
         tensors, counters, known = checkpoint.tensors, checkpoint.counters, checkpoint.known()
         load_weights(self.agent, unnest("agent", tensors), self.folder.path)
@@ -236,7 +245,7 @@ class Trainer:
             raise ValueError(
                 f"{self.folder.path}: the checkpoint {wrong}; go on with the version of gnomon that wrote it"
             ) from None
-        self.number, self.rounds, self._parts = checkpoint.number, known.rounds, dict(known.parts or {})
+        self.number, self.rounds, self._parts = checkpoint.number, known.rounds, dict(known.parts)
         self.frames_before = self.frames
         return [*complaints, *map(str, cut_back(self.folder.path, known))]
 

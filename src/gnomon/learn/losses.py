@@ -28,7 +28,7 @@ def impala_loss(
     The loss is a sum, not a mean. With a `horizon` ("10-step RL") every chunk of that many steps has its own V-trace
     and its own sum, and the loss is the average over chunks; 0 is the whole unroll. `trace_decay` is V-trace's lambda.
 
-    Metrics (detached): policy_loss and value_loss as they enter the loss, before value_cost; entropy in nats per frame;
+    Metrics (detached): policy_loss and value_loss, before value_cost, and entropy (nats), each per frame;
     mean_log_rho, the mean log importance ratio; kl, an estimate of the divergence of the policy that learns from the
     one that acted, in nats per frame; clipped_share, the part of ratios above 1; mean_value; explained_variance of the
     value targets by the values (1 is perfect, nan if the targets do not vary).
@@ -48,8 +48,8 @@ def impala_loss(
     with torch.no_grad():
         spread = vs.var(correction=0)
         metrics = {
-            "policy_loss": policy_loss.detach(),
-            "value_loss": value_loss.detach(),
+            "policy_loss": policy_loss.detach() / log_prob.numel(),
+            "value_loss": value_loss.detach() / log_prob.numel(),
             "entropy": entropy.mean(),
             "mean_log_rho": log_rhos.mean(),
             "kl": (log_rhos.exp() - 1 - log_rhos).mean(),

@@ -62,5 +62,7 @@ class OwnLanes:
         return self.actor.state_dict()
 
     def load_state_dict(self, saved: dict[str, Tensor]) -> None:
-        if "generator" in saved:  # a cluster's checkpoints have no lanes: ours begin anew
+        if "generator" in saved:
             self.actor.load_state_dict(saved)
+        else:  # a cluster's checkpoints have no lanes: ours begin anew, after the episodes that its lanes have had
+            self.actor.laboratory.trials.episode += int(saved["pools.next_episode"].max())

@@ -14,12 +14,11 @@ A published agent is a folder:
 
 import hashlib
 import json
-import shutil
 import warnings
 from collections.abc import Callable
 from pathlib import Path
 from shlex import quote
-from typing import NotRequired, TypedDict, TypeVar
+from typing import TypedDict, TypeVar
 
 import numpy as np
 import polars as pl
@@ -55,8 +54,8 @@ class Note(TypedDict):
     """Of the weights."""
     frames: int
     minutes: float
-    files: NotRequired[dict[str, str]]
-    """The SHA-256 of every other file that was published, by its path in the folder; older versions wrote none."""
+    files: dict[str, str]
+    """The SHA-256 of every other file that was published, by its path in the folder."""
 
 
 def find_agent(path: Path) -> Path:
@@ -137,10 +136,11 @@ def publish_agent(run: Path, out: Path) -> list[str]:
     counters = checkpoint.counters
 
     lines = read_lines(run / METRICS).up_to(checkpoint.known().rounds)
+    versions = (run / "versions.json").read_bytes()
     with whole(out) as part:
         part.mkdir(parents=True)
         (part / "config.json").write_text(config.to_json())  # in the present format
-        shutil.copyfile(run / "versions.json", part / "versions.json")
+        (part / "versions.json").write_bytes(versions)
         (part / METRICS).write_bytes(b"".join(line + b"\n" for line in thinned(lines)))
         problem = why_not(run / TRIALS, config)
         if problem:
@@ -201,13 +201,10 @@ def check_published(folder: Path) -> list[Finding]:
 def check_files(folder: Path) -> list[Finding]:
     """Files that are not those whose checksums were published, and those of which nobody can say."""
     try:
-        published = read_note(folder).get("files")
+        published = read_note(folder)["files"]
     except (OSError, ValueError):
         return []  # whoever reads the weights will say it
     there = other_files(folder)
-    if published is None:
-        what = f"an older version wrote it, without checksums of {', '.join(there)}: they cannot be verified"
-        return [Finding(folder / NOTE, what, damage=False)]
     found = [
         Finding(folder / name, "it is missing", "get the agent again") for name in sorted(published.keys() - there)
     ]
@@ -232,7 +229,7 @@ def why_not(table: Path, config: RunConfig) -> str:
         if RunConfig.from_json(json.dumps(asked["config"])).task != config.task:
             return f"{made} tells of another task than the run's"
     except FileNotFoundError:
-        pass  # an older version wrote none
+        pass  # then only the table itself can tell
     except (ValueError, TypeError, KeyError) as error:
         return f"{made} is damaged ({error})"
     intervals = {*getattr(config.task, config.task.intervals_setting), *getattr(config.task, "probe_intervals", ())}

@@ -32,9 +32,9 @@ class Known:
     """Of the checkpoint."""
     rounds: int
     """Done by then."""
-    parts: dict[int, PartFacts] | None
-    """Of the trial table, by number; None: an older version wrote the checkpoint, and did not note them."""
-    metrics_sha256: str | None = None
+    parts: dict[int, PartFacts]
+    """Of the trial table, by number."""
+    metrics_sha256: str
     """Of the lines of metrics up to then."""
 
 
@@ -73,7 +73,7 @@ def trial_findings(folder: Path, known: Known) -> Iterator[Finding]:
     there = sorted(folder.iterdir()) if folder.is_dir() else []
     numbers = {path: part_number(path) for path in there}
     found = set(numbers.values())
-    for number, facts in (known.parts or {}).items():
+    for number, facts in known.parts.items():
         if number not in found:
             lost = f"{facts['rows']} trials are missing"
             yield Finding(folder / part_name(number), lost, "put the file back from a copy if there is one")
@@ -85,9 +85,9 @@ def trial_findings(folder: Path, known: Known) -> Iterator[Finding]:
         elif number > known.number:
             what = f"newer than checkpoint {known.number}"
             yield Finding(path, what, "resuming sets it aside and does these trials again", damage=False, moves=True)
-        elif known.parts is not None and number not in known.parts:
+        elif number not in known.parts:
             yield Finding(path, f"unknown to checkpoint {known.number}", "resuming sets it aside", moves=True)
-        elif known.parts is not None and not is_whole(path, known.parts[number]["sha256"]):
+        elif not is_whole(path, known.parts[number]["sha256"]):
             lost = f"truncated or altered; it had {known.parts[number]['rows']} trials"
             yield Finding(path, lost, "put it back from a copy; resuming sets it aside", moves=True)
 
@@ -105,7 +105,7 @@ def metrics_findings(path: Path, known: Known) -> Iterator[Finding]:
     for number, _ in lines.damaged:
         yield Finding(path, f"line {number} is not a line of metrics", "resuming sets it aside and keeps the others")
     kept = lines.up_to(known.rounds)
-    if not lines.damaged and known.metrics_sha256 not in (None, metrics_checksum(kept)):
+    if not lines.damaged and known.metrics_sha256 != metrics_checksum(kept):
         yield Finding(path, "lines up to the checkpoint are missing or altered", "put it back from a copy if need be")
     if lines.torn or len(kept) < len(lines.good):
         yield Finding(path, f"goes beyond checkpoint {known.number}", "resuming sets these lines aside", damage=False)

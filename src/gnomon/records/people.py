@@ -6,17 +6,17 @@ names the file, the row and what is wrong: a table that a hand has changed would
 
 import io
 import zipfile
+import zlib
 from pathlib import Path
 
 import polars as pl
 
 from gnomon.lab.tasks import TASKS, Task
-from gnomon.records.trials import OUTCOMES, schema
+from gnomon.records.trials import OUTCOMES, PRODUCED, schema
 
 ENDINGS = (".csv", ".zip")
 TABLE = "_description-trials_data.csv"  # how the table's name ends within a dataset
 MOST_FRAMES = 1_000_000  # of an episode: more than four hours
-ANSWERED = ("correct", "wrong")
 
 
 def is_people(asked: str | Path) -> bool:
@@ -67,7 +67,7 @@ def table_of_dataset(path: Path, data: bytes) -> bytes:
             if len(tables) != 1:
                 raise ValueError(f"{path} has {len(tables)} tables named data/*{TABLE}; it must have one")
             return archive.read(tables[0])
-    except zipfile.BadZipFile:
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError):  # RuntimeError: it is encrypted, or seems to be
         raise ValueError(f"{path} is not a zip archive, or is damaged") from None
 
 
@@ -98,8 +98,7 @@ def typed(path: Path, column: pl.Series, kind: pl.DataType) -> pl.Series:
 
 def check(path: Path, table: pl.DataFrame, task: type[Task]) -> None:
     """Raise ValueError at the first trial that cannot have happened."""
-    answered = pl.col("outcome").is_in(ANSWERED)
-    produces = "tolerance" if table["tolerance"].is_not_null().any() else None  # choices are not productions
+    answered = pl.col("outcome").is_in(PRODUCED)
     needed = ("lane", "episode", "trial", "sample_interval", "outcome", "reward", "start_frame", "end_frame")
     rules: list[tuple[str, pl.Expr]] = [
         *((f"{name} is missing", pl.col(name).is_not_null()) for name in needed),
@@ -112,25 +111,21 @@ def check(path: Path, table: pl.DataFrame, task: type[Task]) -> None:
         within = pl.col(f"{event}_frame").is_between(pl.col("start_frame"), pl.col("end_frame"))
         rules.append((f"{event}_frame lies outside its trial", within))
     production, sample = pl.col("production_interval"), pl.col("sample_interval")
-    if produces:
+    if task.production_bounds is not None:
+        started = f"{task.production_bounds[0]}_frame"
         near = (production - sample).abs() < pl.col("tolerance")
         rules += [
             ("a trial has a production_interval exactly if it was answered", production.is_not_null() == answered),
             ("production_interval is below 0", production >= 0),
             ("tolerance is missing or not above 0", (pl.col("tolerance") > 0).fill_null(False)),
             ("the outcome is not what tolerance and times say", ~answered | (near == (pl.col("outcome") == "correct"))),
+            (f"production_interval is not end_frame - {started}", production == pl.col("end_frame") - pl.col(started)),
         ]
     else:
         rules.append(("a choice has no production_interval", production.is_null()))
-    started = {"ready_set_go": "set_frame", "cued_production": "first_click_frame"}.get(task.name)
-    if started:
-        rules.append(
-            (f"production_interval is not end_frame - {started}", production == pl.col("end_frame") - pl.col(started))
-        )
-    if task.name == "ready_set_go":
-        rules.append(
-            ("set_frame - ready_frame is not sample_interval", pl.col("set_frame") - pl.col("ready_frame") == sample)
-        )
+    if task.sample_bounds is not None and set(task.sample_bounds) <= set(task.events):
+        begin, end = (f"{event}_frame" for event in task.sample_bounds)
+        rules.append((f"{end} - {begin} is not sample_interval", pl.col(end) - pl.col(begin) == sample))
     before = pl.col("end_frame").shift(1).over("lane", "episode", order_by="trial")
     rules.append(("a trial begins before the one before it has ended", pl.col("start_frame") > before))
     rules.append(("two trials have the same number", ~pl.struct("lane", "episode", "trial").is_duplicated()))

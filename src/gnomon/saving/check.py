@@ -68,8 +68,7 @@ def config_findings(folder: RunFolder, newest: Checkpoint | None) -> Found:
     try:
         config = read_config(folder.config)
     except (OSError, ValueError) as error:
-        copy = newest is not None and "config" in newest.notes
-        then = f"checkpoint {newest.number} has a copy (config in state.json)" if copy and newest is not None else ""
+        then = f"checkpoint {newest.number} has a copy (config in state.json)" if newest is not None else ""
         yield Finding(folder.config, without(folder.config, error), then)
         return
     if newest is None:
@@ -95,7 +94,7 @@ def json_findings(folder: RunFolder) -> Found:
 
 def table_findings(folder: RunFolder, newest: Checkpoint | None) -> Found:
     """Whether every part of the trial table can be read, and has its rows."""
-    parts = (newest.known().parts if newest is not None else None) or {}
+    parts = newest.known().parts if newest is not None else {}
     for path in sorted((folder.path / TRIALS).glob("*.parquet")):
         number = part_number(path)
         if number is None:

@@ -11,9 +11,9 @@ import hashlib
 import json
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NotRequired, TypedDict
+from typing import Any, TypedDict
 
 import torch
 from safetensors import SafetensorError
@@ -29,8 +29,8 @@ TENSORS, COUNTERS = "state.safetensors", "state.json"
 KEPT = 3  # newest checkpoints that are not deleted
 
 
-class Notes(TypedDict, total=False):
-    """What a checkpoint knows of the run's folder; older versions of gnomon noted nothing."""
+class Notes(TypedDict):
+    """What a checkpoint knows of the run's folder."""
 
     config: str
     """The run's settings, as in config.json (JSON)."""
@@ -45,7 +45,7 @@ class Written(TypedDict):
 
     number: int
     counters: dict
-    notes: NotRequired[dict]
+    notes: dict
     sha256: str
 
 
@@ -54,7 +54,7 @@ class Checkpoint:
     number: int
     tensors: dict[str, Tensor]
     counters: dict[str, Any]
-    notes: Notes = field(default_factory=Notes)
+    notes: Notes
 
     def counter(self, name: str) -> int:
         """One of its counters. ValueError if it is not a whole number that tensors hold."""
@@ -65,10 +65,8 @@ class Checkpoint:
 
     def known(self) -> Known:
         """The records that belong to it. ValueError if they are not what a checkpoint notes."""
-        rounds, parts = self.counter("rounds"), self.notes.get("parts")
-        if parts is not None:
-            parts = {int(number): as_object(facts, PartFacts) for number, facts in parts.items()}
-        return Known(self.number, rounds, parts, self.notes.get("metrics_sha256"))
+        parts = {int(number): as_object(facts, PartFacts) for number, facts in self.notes["parts"].items()}
+        return Known(self.number, self.counter("rounds"), parts, self.notes["metrics_sha256"])
 
 
 class DamagedCheckpoint(ValueError):
@@ -102,14 +100,12 @@ def read_checkpoint(path: Path) -> Checkpoint:
         written = read_object(path / COUNTERS, Written)
     except (OSError, ValueError) as error:
         raise DamagedCheckpoint(f"{path} is incomplete ({error})") from None
-    notes = [written["notes"]] if "notes" in written else []
-    if checksum(data, written["number"], written["counters"], *notes) != written["sha256"]:
+    if checksum(data, written["number"], written["counters"], written["notes"]) != written["sha256"]:
         raise DamagedCheckpoint(f"{path} is truncated or altered: its checksum differs")
     try:
-        known = as_object(notes[0], Notes) if notes else Notes()
         # Copied, so that they lie in memory as those of a run that goes on do: matrix products may depend on it.
         tensors = {name: tensor.clone() for name, tensor in load_tensors(data).items()}
-        checkpoint = Checkpoint(written["number"], tensors, written["counters"], known)
+        checkpoint = Checkpoint(written["number"], tensors, written["counters"], as_object(written["notes"], Notes))
         checkpoint.known()
     except (SafetensorError, ValueError) as error:
         raise DamagedCheckpoint(f"{path / TENSORS} cannot be read ({error})") from None

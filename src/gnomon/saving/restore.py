@@ -10,17 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gnomon.config import RunConfig, flat_settings
+from gnomon.config import RunConfig, differing
 from gnomon.saving.checkpoint import Checkpoint
 
 
 def check_settings(config: RunConfig, checkpoint: Checkpoint, path: Path) -> None:
     """ValueError, which names the settings, unless the checkpoint was made with this config; the device may differ.
 
-    path: of config.json. A checkpoint of an older version does not tell.
+    path: of config.json.
     """
-    if "config" not in checkpoint.notes:
-        return
     try:
         made_with = RunConfig.from_json(checkpoint.notes["config"])
     except ValueError as error:
@@ -29,9 +27,7 @@ def check_settings(config: RunConfig, checkpoint: Checkpoint, path: Path) -> Non
     here = replace(config, learning=replace(config.learning, device=device))
     if here == made_with:
         return
-    before, now = flat_settings(made_with), flat_settings(here)
-    names = [name for name in before | now if before.get(name) != now.get(name)]
-    changes = ", ".join(f"{name} was {before.get(name)!r} and is {now.get(name)!r}" for name in names)
+    changes = ", ".join(f"{name} was {was!r} and is {now!r}" for name, (was, now) in differing(made_with, here).items())
     raise ValueError(
         f"{path} is not the config that checkpoint {checkpoint.number} was made with: {changes}; change it back, "
         "or train a new run with the new settings"

@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from gnomon.agent.controllers import CONTROLLERS
-from gnomon.config import RunConfig, read_config
+from gnomon.config import RunConfig, read_config, settings_of
 from gnomon.lab.tasks import PAPER, ReadySetGo
 from gnomon.presets import preset
 from gnomon.published.agents import NOTE, PUBLISHED, SHIPPED, find_agent, is_published, read_note, read_weights
@@ -21,7 +21,6 @@ from gnomon.records.people import is_people, read_people
 from gnomon.records.runs import RunFolder
 from gnomon.saving.checkpoint import newest_checkpoint, unnest
 from gnomon.subjects.scripted import SUBJECTS
-from gnomon.sweep.experiment import settings_of
 
 ORDER = tuple(CONTROLLERS)  # the registry has them in the paper's order
 COMPARED = ORDER[:2]  # the two that the paper compares: they are looked at closely

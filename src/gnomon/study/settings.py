@@ -4,12 +4,11 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from gnomon.config import RunConfig
+from gnomon.config import RunConfig, settings_of
 from gnomon.learn.aids import AIDS
 from gnomon.presets import preset
 from gnomon.study.files import Setting
 from gnomon.study.participants import Participant
-from gnomon.sweep.experiment import settings_of
 
 
 def settings_beside_the_papers(each: Participant) -> tuple[Setting, ...]:

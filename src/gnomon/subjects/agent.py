@@ -64,7 +64,7 @@ class AgentSubject(Subject[AgentDecision]):
     @property
     def unit_count(self) -> int:
         """Units that are no part of a state."""
-        return 0 if self.agent.controller.recurrent else self.agent.controller.output_size
+        return 0 if self.agent.controller.recurrent else self.agent.controller.units
 
     @torch.no_grad()
     def act(self) -> AgentDecision:

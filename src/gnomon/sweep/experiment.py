@@ -15,19 +15,19 @@ import re
 import tomllib
 import typing
 from collections import Counter
-from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from gnomon.config import RunConfig
+from gnomon.config import PARTS, RunConfig, flat
 from gnomon.declared import as_declared
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.tasks import PAPER
-from gnomon.learn.team import settled
+from gnomon.learn.build import usable_device
+from gnomon.learn.team import settled, share_of
 from gnomon.presets import preset
 
-PARTS = ("task", "optics", "learning")  # tables of settings; the agent's stand alone, as on the command line
 CHOICES = {"preset": "laptop", "task_name": PAPER.name}  # what the other defaults come from
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of a run, and of its folder
 NAMES = "a name has letters, digits, '_', '-' and '.' only, and begins with a letter or a digit"
@@ -76,18 +76,9 @@ def expand(name: str, settings: dict[str, Any]) -> list[Training]:
         raise ValueError(f"seeds is {seeds!r}; it must be a list of whole numbers of at least 0, such as [0, 1, 2]")
     config = settled(build_config(settings), threads=1)  # cores are for trainings side by side
     Laboratory(config.task, config.optics)  # also checks whether the gaze can reach the task's boxes
+    share_of(config)
+    usable_device(config.learning.device)
     return [Training(f"{name}-{seed}", replace(config, seed=seed)) for seed in seeds]
-
-
-def flat(table: dict[str, Any], parts: tuple[str, ...] = PARTS) -> dict[str, Any]:
-    """Tables with dotted names: {"learning": {"loss": {"horizon": 5}}} -> {"learning.loss.horizon": 5}."""
-    settings: dict[str, Any] = {}
-    for name, value in table.items():
-        if isinstance(value, dict) and (not parts or name in parts):
-            settings |= {f"{name}.{key}": item for key, item in flat(value, ()).items()}
-        else:
-            settings[name] = value
-    return settings
 
 
 def build_config(settings: dict[str, Any]) -> RunConfig:
@@ -122,12 +113,6 @@ def changed(config: Any, changes: dict[str, Any]) -> Any:
             for name, value in changes.items()
         },
     )
-
-
-def settings_of(config: RunConfig) -> dict[str, Any]:
-    """Every setting of a config by its flat name: what an experiment would have to say to get it."""
-    settings = asdict(config)
-    return {"task_name": config.task.name, **settings.pop("agent"), **flat(settings)}
 
 
 def setting_kinds(config: RunConfig) -> dict[str, Any]:

@@ -22,12 +22,12 @@ from typing import IO, Any, Literal, Protocol, TypedDict
 
 import torch
 
-from gnomon.config import read_config
+from gnomon.config import differing, read_config
 from gnomon.declared import read_object
 from gnomon.learn.loop import Limits, Trainer, patient_interrupts, resume
 from gnomon.learn.malloc import keep_freed_memory
 from gnomon.records.runs import RunFolder, write_text
-from gnomon.sweep.experiment import Training, settings_of
+from gnomon.sweep.experiment import Training
 
 POLL_SECONDS = 0.25
 PROGRESS_SECONDS = 1.0  # between two notes on how far a training is
@@ -225,15 +225,11 @@ def check_same_settings(job: Job) -> None:
     """Raise unless the run that is there already, if any, has the settings asked for."""
     if not job.folder.config.exists():
         return
-    begun = read_config(job.folder.config)
-    if begun == job.training.config:
-        return
-    before, now = settings_of(begun), settings_of(job.training.config)
-    name = next(name for name in now if before.get(name) != now[name])
-    raise ValueError(
-        f"{job.folder.path} was begun with {name} = {before.get(name)}, and now it is {now[name]}; "
-        "sweep into another folder (--runs), or give the run another name"
-    )
+    for name, (before, now) in differing(read_config(job.folder.config), job.training.config).items():
+        raise ValueError(
+            f"{job.folder.path} was begun with {name} = {before}, and now it is {now}; "
+            "sweep into another folder (--runs), or give the run another name"
+        )
 
 
 def progress_file(folder: RunFolder) -> Path:

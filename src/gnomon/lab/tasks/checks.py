@@ -35,6 +35,12 @@ def check_intervals(name: str, intervals: tuple[int, ...], length: int | None = 
         raise ValueError(f"{name} is {intervals}; intervals must be ascending, each listed once")
 
 
+def check_timeout(factor: float, longest: int) -> None:
+    """`factor` times the longest interval (frames) must be a number of frames."""
+    if not 0 < factor <= LARGEST / longest:
+        raise ValueError(f"timeout_factor is {factor}; it must be above 0, and not beyond all bounds")
+
+
 def check_factors(name: str, factors: tuple[float, ...]) -> None:
     if not factors or any(not 0 < factor < LARGEST for factor in factors):
         raise ValueError(f"{name} is {factors}; give at least one tolerance factor, all above 0")

@@ -38,7 +38,7 @@ class ChoiceTask(Task):
         check_intervals("durations", self.durations, length=2)
         if len(self.target_colours) != 2:
             raise ValueError(f"target_colours is {self.target_colours}; this task needs exactly two colours")
-        if self.target_distance <= 0:
+        if not self.target_distance > 0:
             raise ValueError(f"target_distance is {self.target_distance}; it must be above 0")
         super().__post_init__()
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from gnomon.lab.screen import Box, Colour, Picture, Widget
 from gnomon.lab.tasks.base import RESPONSE, Draws, Gaze, Outcome, Plan, Task, choose, constant, promote, register
-from gnomon.lab.tasks.checks import at_least, check_factors, check_intervals
+from gnomon.lab.tasks.checks import at_least, check_factors, check_intervals, check_timeout
 
 if TYPE_CHECKING:
     from gnomon.lab.trials import Trials
@@ -58,8 +58,7 @@ class CuedProduction(Task):
         check_intervals("intervals", self.intervals, length=2)
         check_factors("tolerance_factors", self.tolerance_factors)
         at_least(self, 1, "rewards_to_promote")
-        if self.timeout_factor <= 0:
-            raise ValueError(f"timeout_factor is {self.timeout_factor}; it must be above 0")
+        check_timeout(self.timeout_factor, self.intervals[1])
         super().__post_init__()
 
     @property

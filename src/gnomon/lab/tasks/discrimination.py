@@ -10,6 +10,7 @@ from torch import Tensor
 
 from gnomon.lab.screen import Box, Colour, Picture, Widget
 from gnomon.lab.tasks.base import BLANK, Draws, chance, constant, register
+from gnomon.lab.tasks.checks import LONGEST, at_least
 from gnomon.lab.tasks.choice import ChoiceTask
 
 if TYPE_CHECKING:
@@ -45,10 +46,12 @@ class Discrimination(ChoiceTask):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if len(self.duration_spread) != 2 or min(self.duration_spread) < 0:
-            raise ValueError(f"duration_spread is {self.duration_spread}; give two standard deviations, not below 0")
-        if self.flash is not None and (not isinstance(self.flash, int) or self.flash < 1):
-            raise ValueError(f"flash is {self.flash}; a flash lasts a whole number of frames, at least 1")
+        if len(self.duration_spread) != 2 or any(not 0 <= spread <= LONGEST for spread in self.duration_spread):
+            raise ValueError(
+                f"duration_spread is {self.duration_spread}; give two standard deviations, from 0 to {LONGEST:,} frames"
+            )
+        if self.flash is not None:
+            at_least(self, 1, "flash")
 
     def pictures(self) -> Sequence[Picture]:
         choices: list[Picture] = []

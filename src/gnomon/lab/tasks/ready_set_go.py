@@ -24,14 +24,7 @@ from gnomon.lab.tasks.base import (
     promote,
     register,
 )
-from gnomon.lab.tasks.checks import (
-    LARGEST,
-    LONGEST,
-    at_least,
-    check_factors,
-    check_intervals,
-    check_probability,
-)
+from gnomon.lab.tasks.checks import LONGEST, at_least, check_factors, check_intervals, check_probability, check_timeout
 
 if TYPE_CHECKING:
     from gnomon.lab.trials import Trials
@@ -103,7 +96,7 @@ class ReadySetGo(Task):
             check_intervals("probe_intervals", self.probe_intervals)
         check_probability(self, "probe_probability", "hold_probability")
         if not self.foreperiods or any(
-            not isinstance(frames, int) or not 0 <= frames <= LONGEST for frames in self.foreperiods
+            type(frames) is not int or not 0 <= frames <= LONGEST for frames in self.foreperiods
         ):
             raise ValueError(f"foreperiods is {self.foreperiods}; give at least one, in whole frames, none below 0")
         at_least(self, 1, "flash", "rewards_to_promote")
@@ -115,8 +108,7 @@ class ReadySetGo(Task):
                     f"base_tolerance {self.base_tolerance} and tolerance_scaling {self.tolerance_scaling} leave "
                     f"no tolerance at {interval} frames; alpha + beta t_s must be above 0"
                 )
-        if not 0 < self.timeout_factor <= LARGEST / max(*self.intervals, *self.probe_intervals, 1):
-            raise ValueError(f"timeout_factor is {self.timeout_factor}; it must be above 0, and not beyond all bounds")
+        check_timeout(self.timeout_factor, max(*self.intervals, *self.probe_intervals, 1))
         super().__post_init__()
 
     @classmethod

@@ -17,7 +17,7 @@ class Aid:
     """As in `learning.aids.use`, and of its settings."""
 
     def __init__(self, settings: Any, learner: Learner) -> None:
-        self.settings, self.learner = settings, learner
+        """An aid without state of its own needs no more than what it does to the learner here."""
 
     def parameters(self, parameters: list[nn.Parameter]) -> list[nn.Parameter]:
         """What the optimiser shall move of the controller, in place of these."""

@@ -28,8 +28,6 @@ class Chrono(Aid):
     """Changes the first weights, and nothing afterwards."""
 
     name = "chrono"
-    settings: ChronoSettings
 
     def __init__(self, settings: ChronoSettings, learner: Learner) -> None:
-        super().__init__(settings, learner)
         learner.agent.controller.chrono_initialise(settings.span, learner.generator)

@@ -43,10 +43,8 @@ class WhitenedInputsSettings:
 
 class WhitenedInputs(Aid):
     name = "whitened_inputs"
-    settings: WhitenedInputsSettings
 
     def __init__(self, settings: WhitenedInputsSettings, learner: Learner) -> None:
-        super().__init__(settings, learner)
         controller = learner.agent.controller
         if controller.input_map is None:
             raise ValueError(
