@@ -143,7 +143,8 @@ def test_what_is_not_there_or_damaged_is_said(tmp_path: Path):
         whole.write(saved(tmp_path, trials_of(TASKS[0])), name)
     data = archive.read_bytes()
     contents = data.index(name.encode()) + len(name)  # the packed table begins here
-    flagged = bytes([*data[:6], data[6] | 1, *data[7:]])  # as if it were encrypted
+    flags = data.index(b"PK\x01\x02") + 8
+    flagged = data[:flags] + bytes([data[flags] | 1]) + data[flags + 1 :]  # as if it were encrypted
     for broken in (b"PK", data[:contents] + b"\xff" + data[contents + 1 :], flagged):
         archive.write_bytes(broken)
         with pytest.raises(ValueError, match="not a zip archive, or is damaged"):
