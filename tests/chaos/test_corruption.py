@@ -193,7 +193,7 @@ def edit(run: Path, part: str, name: str, value: object) -> None:
         ("", "seed", 4, "seed was 3 and is 4"),
         ("task", "pause", 5, "task.pause was 4 and is 5"),
         ("learning", "unroll", 9, "learning.unroll was 8 and is 9"),
-        ("agent", "units", 32, "agent.units was 16 and is 32"),
+        ("agent", "units", 32, "units was 16 and is 32"),
     ],
 )
 def test_an_edited_config_is_named_by_its_setting_in_one_way(

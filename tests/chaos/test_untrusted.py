@@ -102,7 +102,7 @@ READERS = (
     Reader("status.json", {"state": "running", "process": 1, "frames": 3, "minutes": 0.5, "criterion": 0.1},
            lambda folder: RunFolder(folder).read_status()),
     Reader("versions.json", {"threads": 2, "python": "3.11"}, lambda folder: RunFolder(folder).threads()),
-    Reader("published.json", {"sha256": "x", "frames": 3, "minutes": 0.5}, read_note),
+    Reader("published.json", {"sha256": "x", "frames": 3, "minutes": 0.5, "files": {"config.json": "y"}}, read_note),
     Reader("evaluation.json", {"trials": 4, "config": CONFIG},
            lambda folder: why_not(folder / "trials.parquet", small_run.CONFIG)),
     Reader("stages.json", {"a": "0123", "b": "4567"},

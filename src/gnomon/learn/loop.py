@@ -60,10 +60,8 @@ class Limits:
     def check(self, schedule: Schedule) -> None:
         """ValueError if there are frames in which nothing would be learned."""
         if self.frames is not None and self.frames > schedule.frames and not schedule.final_learning_rate:
-            raise ValueError(
-                f"frames is {self.frames:,}, but learning rates fall to 0 at {schedule.frames:,}; begin a new run with "
-                "more --learning.schedule.frames"
-            )
+            right = "begin a new run with more --learning.schedule.frames"
+            raise ValueError(f"frames is {self.frames:,}, but learning rates fall to 0 at {schedule.frames:,}; {right}")
 
 
 class Trainer:
