@@ -110,11 +110,11 @@ def run_all(asked: Sequence[str], options: Clock, folder: Path, console: Console
 
 
 def print_shares(found: Sequence[ClockFindings], console: Console) -> None:
-    """Donor shares of every agent, and where its clock is."""
+    """Donor shares of every agent, and where it keeps the sample interval."""
     from rich.table import Table
 
     table = Table(title="where is the clock? donor share (95 %)", title_justify="left")
-    for column in ("agent", "gaze swapped", "memory swapped", "the clock"):
+    for column in ("agent", "gaze swapped", "memory swapped", "the interval is kept"):
         table.add_column(column)
     from gnomon.report.sections.clock import place_in_words, share_in_words
 
