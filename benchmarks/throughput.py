@@ -25,7 +25,6 @@ from gnomon.agent.feature_cache import FeatureCache, run_vision
 from gnomon.agent.vision import Vision
 from gnomon.config import LearningConfig, RunConfig
 from gnomon.lab.optics import OpticsConfig
-from gnomon.learn.aids import Aids
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
 from gnomon.learn.unroll import Unroll
@@ -136,8 +135,8 @@ class NoTable(FeatureCache):
 
 
 def measure_every_frame(config: RunConfig, seconds: float) -> Speed:
-    """The same without "never look twice": vision runs on every frame that is acted on or learned from. No aids."""
-    trainer = build_trainer(replace(config, learning=replace(config.learning, aids=Aids())))
+    """The same without "never look twice": vision runs on every frame that is acted on or learned from."""
+    trainer = build_trainer(config)
     learner, actor, lab = trainer.learner, trainer.actor, trainer.laboratory
     actor.subject.cache = NoTable(trainer.agent, lab.render, lab.observations)
     watch = Stopwatch()

@@ -2,7 +2,7 @@
 
 Run `python benchmarks/workers.py` on idle cores (about six minutes on two). The runs take turns. Two phases are timed:
 the beginning of a run, when every worker must see for itself what is seen for the first time, and a run whose agent
-already keeps time (a published one, which goes on learning without whitened inputs, at a rate of nearly 0).
+already keeps time (a published one, which goes on learning at a rate of nearly 0).
 """
 
 import tempfile
@@ -17,7 +17,6 @@ from rich.console import Console
 from rich.table import Table
 
 from gnomon.config import RunConfig
-from gnomon.learn.aids import Aids
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
 from gnomon.presets import preset
@@ -50,7 +49,7 @@ def trained(controller: str, workers: int, folder: Path) -> Trainer:
     """A run that goes on with a published agent, whose weights hardly change."""
     config = with_workers(preset("laptop", controller=controller), workers)
     rates = replace(config.learning.optimiser, learning_rate=ALMOST_NOTHING, vision_learning_rate=ALMOST_NOTHING)
-    config = replace(config, learning=replace(config.learning, optimiser=rates, aids=Aids()))
+    config = replace(config, learning=replace(config.learning, optimiser=rates))
     trainer = Trainer(config, RunFolder(folder))
     agent, _ = load_agent(Path(f"published/{controller}-0"))
     trainer.agent.load_state_dict(agent.state_dict())

@@ -137,8 +137,8 @@ def test_probes_and_chosen_units(here: Path, capsys: Captured) -> None:
         (["train", "--task-name", "bisect"], "choose"),
         (["train", "--learning.device", "cuda:7", *SMALL], "this machine has cpu"),
         (["train", "--learning.loss.entropy-cost", "-0.01"], "at least 0"),
-        (["train", "--learning.aids.chrono.span", "0.5"], "at least 1 frame"),
-        (["train", "--learning.aids.use", "chrono", "whitened"], "unknown aid 'whitened'; choose chrono, "),
+        (["train", "--chrono-span", "0.5"], "at least 1 frame"),
+        (["train", "--controller", "rnn", "--chrono-span", "9"], "a rnn has no gates; set it to 0"),
         (["train", "--frames", "-5"], "a limit must be above 0"),
         (["train", "--name", "../mine"], "--name is '../mine'; a name has letters"),
         (["train", "--name", ""], "--name is ''; a name has letters"),
@@ -174,7 +174,7 @@ def test_presets_have_the_printed_numbers() -> None:
     assert (optimiser.betas, optimiser.vision_every) == ((0.9, 0.999), 1)
     assert (loss.discount, loss.entropy_cost, loss.value_cost) == (0.99, 0.01, 0.5)
     assert (schedule.final_learning_rate, schedule.final_entropy) == (1.0, 1.0)
-    assert paper.aids.use == ()
+    assert (PRESETS["paper"].agent.chrono_span, PRESETS["paper"].agent.whitening) == (0, 0)
     for config in PRESETS.values():
         assert config.task.intervals == tuple(range(10, 101, 10))  # pyright: ignore[reportAttributeAccessIssue]
         assert (config.agent.units, config.agent.features) == (128, 256)

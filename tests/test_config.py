@@ -12,7 +12,6 @@ from gnomon.config import LearningConfig, RunConfig, read_config
 from gnomon.declared import as_declared
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import TASKS
-from gnomon.learn.aids import AIDS
 from gnomon.presets import PRESETS, preset
 
 # Saving and reading.
@@ -24,34 +23,30 @@ from gnomon.presets import PRESETS, preset
 def test_every_preset_survives_json(name: str, task: str, controller: str) -> None:
     config = preset(name, task, controller)
     text = config.to_json()
-    assert json.loads(text)["format"] == 4
+    assert json.loads(text)["format"] == 5
     assert RunConfig.from_json(text) == config
 
 
 def test_settings_that_are_not_named_keep_their_defaults() -> None:
-    assert RunConfig.from_json('{"format": 4}') == RunConfig()
-    some = RunConfig.from_json('{"format": 4, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
+    assert RunConfig.from_json('{"format": 5}') == RunConfig()
+    some = RunConfig.from_json('{"format": 5, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
     assert (some.learning.lanes, some.learning.loss.discount, some.seed) == (7, 1.0, 5)
     assert (some.learning.batch, some.learning.loss.entropy_cost) == (32, 0.01)
 
 
 def test_on_a_laptop_all_agents_see_alike_and_learn_from_the_tasks_own_reward() -> None:
-    """No aid of the preset touches the reward or the critic, and agents differ in what learns, not in what they see."""
+    """Agents differ in what learns, not in what they see."""
     configs = {name: preset("laptop", controller=name) for name in CONTROLLERS}
     assert {config.optics for config in configs.values()} == {OpticsConfig()}
     assert {config.agent.value_units for config in configs.values()} == {256}
-    assert {name: config.learning.aids.use for name, config in configs.items()} == {
-        "lstm": ("chrono", "whitened_inputs"),
-        "feedforward": ("whitened_inputs",),
-        "rnn": ("whitened_inputs",),
-        "gru": ("chrono", "whitened_inputs"),
-        "rmc": ("chrono", "whitened_inputs"),
-        "frozen_lstm": ("chrono",),
+    assert {name for name, config in configs.items() if config.agent.whitening != 0.05} == {"frozen_lstm"}
+    assert {name for name, config in configs.items() if config.agent.chrono_span == 200} == {
+        name for name, controller in CONTROLLERS.items() if controller.gated
     }
 
 
 def test_the_default_of_learning_is_the_paper() -> None:
-    assert {name: value for name, value in asdict(LearningConfig()).items() if name != "aids"} == {
+    assert asdict(LearningConfig()) == {
         "lanes": 200,
         "unroll": 100,
         "batch": 32,
@@ -75,7 +70,6 @@ def test_the_default_of_learning_is_the_paper() -> None:
         "workers": 1,
         "device": "cpu",
     }
-    assert LearningConfig().aids.use == ()
     assert PRESETS["paper"].learning == LearningConfig()
 
 
@@ -96,8 +90,14 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         ({"learning": {"loss": {"entropy_cost": float("nan")}}}, "entropy_cost is nan; it must be at least 0"),
         ({"learning": {"optimiser": {"betas": [0.9]}}}, "betas is (0.9,); it must be a list (2, each a number)"),
         ({"learning": {"device": 0}}, "device is 0; it must be a text in quotes"),
-        ({"learning": {"aids": {"use": "chrono"}}}, "use is 'chrono'; it must be a list (each a text in quotes)"),
-        ({"learning": {"aids": {"use": ["crono"]}}}, f"unknown aid 'crono'; choose {', '.join(AIDS)}"),
+        ({"agent": {"chrono_span": 0.5}}, "chrono_span is 0.5; it must be at least 1 frame, or 0 for none"),
+        ({"agent": {"chrono_span": float("nan")}}, "chrono_span is nan; it must be at least 1 frame, or 0 for none"),
+        ({"agent": {"chrono_span": float("inf")}}, "chrono_span is inf; it must be at least 1 frame, or 0 for none"),
+        (
+            {"agent": {"controller": "rnn", "chrono_span": 9.0}},
+            "chrono_span is 9.0, but a rnn has no gates",
+        ),
+        ({"agent": {"whitening": -0.1}}, "whitening is -0.1; a share from 0.001 to 1, or 0 for none"),
         # Whole numbers beyond 64 bits.
         ({"seed": 2**63}, f"seed is {2**63}; it must fit into 64 bits"),
         ({"learning": {"lanes": -(2**63) - 1}}, f"lanes is {-(2**63) - 1}; it must fit into 64 bits"),
@@ -106,28 +106,25 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         # Nothing where a table belongs.
         ({"learning": None}, f"LearningConfig is None; {TABLE}"),
         ({"learning": {"loss": None}}, f"Loss is None; {TABLE}"),
-        ({"learning": {"aids": None}}, f"Aids is None; {TABLE}"),
-        ({"learning": {"aids": {"chrono": None}}}, f"ChronoSettings is None; {TABLE}"),
         ({"optics": []}, f"OpticsConfig is []; {TABLE}"),
         ({"agent": "lstm"}, f"AgentConfig is 'lstm'; {TABLE}"),
         ({"task": None}, "task is None; it must be an object with a name"),
         # Unknown names.
         ({"laerning": {}}, "RunConfig has no setting laerning; it has agent, learning, optics, seed, task"),
-        ({"learning": {"frames": 5}}, "LearningConfig has no setting frames; it has aids, batch, "),
-        ({"learning": {"aids": {"chrono": {"x": 5}}}}, "ChronoSettings has no setting x; it has span"),
+        ({"learning": {"frames": 5}}, "LearningConfig has no setting frames; it has batch, "),
         ({"task": {"name": "bisect"}}, f"unknown task 'bisect'; choose {', '.join(TASKS)}"),
         ({"task": {"name": []}}, "unknown task []; choose "),
-        ({"learning": {"aids": {"rollback": {"below": 0.5}}}}, "Aids has no setting rollback; it has chrono, "),
+        ({"learning": {"aids": {}}}, "LearningConfig has no setting aids; it has batch, "),
         # Unknown formats.
-        ({"format": 3}, "format is 3; this version of gnomon reads 4"),
-        ({"format": 5}, "format is 5; this version of gnomon reads 4"),
-        ({"format": "4"}, "format is '4'; this version of gnomon reads 4"),
-        ({"format": None}, "format is None; this version of gnomon reads 4"),
+        ({"format": 4}, "format is 4; this version of gnomon reads 5"),
+        ({"format": 6}, "format is 6; this version of gnomon reads 5"),
+        ({"format": "5"}, "format is '5'; this version of gnomon reads 5"),
+        ({"format": None}, "format is None; this version of gnomon reads 5"),
     ],
 )
 def test_a_mistake_is_said_in_one_line(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({"format": 4, **settings}))
+    path.write_text(json.dumps({"format": 5, **settings}))
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the message is compared below)
         read_config(path)
     assert str(error.value).startswith(f"{path}: {said}")

@@ -1,15 +1,13 @@
-"""Gnomon's own trainer: `own.py SECONDS SEED laptop`, or `plain` for the same without aids, which is IMPALA."""
+"""Gnomon's own trainer with the preset `laptop`: `own.py SECONDS SEED`."""
 
 # pyright: reportMissingImports=false
 
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from task import METER, OPTICS, SEED, UNITS
 
-from gnomon.learn.aids import Aids
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
 from gnomon.presets import preset
@@ -19,8 +17,6 @@ keep_freed_memory()
 config = replace(preset("laptop"), seed=SEED)
 assert config.agent.units == UNITS
 assert all(getattr(config.optics, name) == value for name, value in OPTICS.items())
-if sys.argv[3] == "plain":
-    config = replace(config, learning=replace(config.learning, aids=Aids()))
 with tempfile.TemporaryDirectory() as folder:
     trainer = Trainer(config, RunFolder(Path(folder)))
 take_trials = trainer.source.take_trials

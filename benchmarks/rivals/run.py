@@ -53,13 +53,11 @@ class Rival:
     """What is installed last, if it must be without what it asks for, since that does not go with Gnomon."""
     startup: str = ""
     """What Python runs whenever it starts in the virtual environment."""
-    arguments: tuple[str, ...] = ()
     environment: dict[str, str] = field(default_factory=dict)
 
 
 RIVALS = (
-    Rival("Gnomon, laptop preset", "own", "gnomon", arguments=("laptop",)),
-    Rival("Gnomon, the same without aids", "own", "gnomon", arguments=("plain",)),
+    Rival("Gnomon, laptop preset", "own", "gnomon"),
     Rival("sb3-contrib RecurrentPPO", "recurrent_ppo", "sb3-contrib"),
     Rival("Sample Factory APPO", "sample_factory_appo", "sample-factory", package="sample-factory==2.1.1"),
     Rival("RLlib IMPALA", "rllib_impala", "ray", environment={"RAY_USAGE_STATS_ENABLED": "0"}),
@@ -167,7 +165,7 @@ def train(python: Path, rival: Rival, seed: int, options: Options, console: Cons
     """Let the library train, and show how far it is; returns what the meter has counted."""
     log = options.venvs.resolve() / f"{rival.script}.log"
     log.parent.mkdir(parents=True, exist_ok=True)
-    words = (str(python), str(HERE / f"{rival.script}.py"), str(options.seconds), str(seed), *rival.arguments)
+    words = (str(python), str(HERE / f"{rival.script}.py"), str(options.seconds), str(seed))
     environment = os.environ | ONE_THREAD | rival.environment | {"PYTHONPATH": str(SOURCES)}
     counted: dict[str, float] = {}
     with (

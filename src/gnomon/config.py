@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import Any
 
 from gnomon.agent.agent import AgentConfig
-from gnomon.agent.controllers import controller_class
 from gnomon.declared import build, parse_json
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import TASKS, ReadySetGo, Task
-from gnomon.learn.aids import Aids
 
 WHOLE = 2**63 - 1  # the largest whole number that files and tensors hold
 MANY = 2**20  # lanes, frames of a trajectory, trajectories of a batch: more would not fit into any memory
-FORMAT = 4  # of config.json
+FORMAT = 5  # of config.json
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class LearningConfig:
-    """How the agent learns: IMPALA, and the aids that are named."""
+    """How the agent learns: IMPALA."""
 
     lanes: int = 200
     """Subjects that act at once (the paper's actors)."""
@@ -120,7 +118,6 @@ class LearningConfig:
     optimiser: Optimiser = field(default_factory=Optimiser)
     loss: Loss = field(default_factory=Loss)
     schedule: Schedule = field(default_factory=Schedule)
-    aids: Aids = field(default_factory=Aids)
     workers: int = 1
     """Processes that share lanes and batches, one core each; 0: one for every thread, where it pays."""
     device: str = "cpu"
@@ -158,8 +155,6 @@ class RunConfig:
 
     def __post_init__(self) -> None:
         require(self, "seed", at_least=0)
-        if "chrono" in self.learning.aids.use and not controller_class(self.agent.controller).gated:
-            raise ValueError(f"the aid chrono is on, but a {self.agent.controller} has no gates; leave it out")
 
     def to_json(self) -> str:
         config = dataclasses.asdict(self)

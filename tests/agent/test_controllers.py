@@ -7,9 +7,9 @@ import pytest
 import torch
 from torch import Tensor
 
+from gnomon.agent.agent import AgentConfig
 from gnomon.agent.controller import Controller
 from gnomon.agent.controllers import CONTROLLERS, build_controller
-from gnomon.learn.aids.chrono import ChronoSettings
 
 T, B, F, U = 6, 3, 10, 32
 
@@ -278,11 +278,6 @@ def test_slots_may_start_with_memories_of_many_lengths() -> None:
 
 @pytest.mark.parametrize("name", ["rnn", "feedforward"])
 def test_without_gates_there_are_no_time_constants_to_set(name: str) -> None:
-    with pytest.raises(ValueError, match="no gates: leave the aid chrono out"):
-        build_controller(name, F, U, torch.Generator()).chrono_initialise(200, torch.Generator())
-
-
-@pytest.mark.parametrize("span", [0.5, math.nan, math.inf])
-def test_a_time_constant_is_at_least_a_frame(span: float) -> None:
-    with pytest.raises(ValueError, match="at least 1 frame"):
-        ChronoSettings(span)
+    with pytest.raises(ValueError, match=f"a {name} has no gates"):
+        AgentConfig(name, chrono_span=200.0)
+    assert AgentConfig(name).chrono_span == 0

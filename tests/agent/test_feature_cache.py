@@ -110,6 +110,15 @@ def by_step(agent: Agent, part: str) -> None:
     optimiser.step()
 
 
+def test_another_whitening_is_noticed() -> None:
+    agent, renderer, ids = build(whitening=0.05), Renderer(), draw_ids(20)
+    cache = FeatureCache(agent, renderer, OBSERVATIONS)
+    before = cache.look(ids)
+    with torch.no_grad():
+        agent.vision.whiten(agent.vision(Renderer().pictures), 0.05)
+    assert not torch.allclose(before, cache.look(ids))
+
+
 @pytest.mark.parametrize("part", ["vision", "controller"])
 @pytest.mark.parametrize("change", [by_step, by_load])
 def test_any_change_of_the_weights_is_noticed(change: Callable[[Agent, str], None], part: str) -> None:

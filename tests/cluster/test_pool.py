@@ -1,5 +1,6 @@
 """A single pool of lanes, and what travels between it and the learner."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -51,11 +52,13 @@ def test_an_unroll_survives_the_journey_in_a_few_kilobytes(tmp_path: Path) -> No
 
 
 def test_parcels_are_copies_of_all_the_weights(tmp_path: Path) -> None:
-    agent = Trainer(CONFIG, RunFolder(tmp_path)).agent
+    config = replace(CONFIG, agent=replace(CONFIG.agent, whitening=0.05))
+    agent = Trainer(config, RunFolder(tmp_path)).agent
     rest, vision = parcels(agent)
     assert sorted([*rest, *vision]) == sorted(agent.state_dict())
     assert vision
     assert all(name.startswith("vision.") for name in vision)
+    assert "vision.basis" in vision
     with torch.no_grad():
         agent.policy.weight.add_(1)
     assert not np.array_equal(rest["policy.weight"], agent.policy.weight.detach().numpy())

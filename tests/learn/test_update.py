@@ -1,8 +1,7 @@
-"""One round of learning against a literal transcription of IMPALA: plain, and with each aid switched on."""
+"""One round of learning against a literal transcription of IMPALA."""
 
 import copy
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +13,6 @@ from torch import Tensor, nn
 
 from gnomon.agent.agent import Agent
 from gnomon.config import LearningConfig, Loss, Optimiser, Schedule
-from gnomon.learn.aids import AIDS, Aids
-from gnomon.learn.aids.whitened_inputs import WhitenedMap
 from gnomon.learn.unroll import Unroll
 
 RATE, HEADS, VISION_RATE, ENTROPY, BATCH = 0.015, 2.0, 0.0075, 0.2, 3
@@ -56,14 +53,13 @@ class PlainAdam:
 
 @dataclass
 class Transcription:
-    """IMPALA frame by frame: every frame is looked at, every lane stands alone. An aid changes one field."""
+    """IMPALA frame by frame: every frame is looked at, every lane stands alone."""
 
     agent: Agent
     render: Any
     config: LearningConfig
     rate: float = 1.0  # factor of all learning rates
     entropy: float = ENTROPY
-    prepare: Callable[[], None] = lambda: None  # before each batch
 
     def loss(self, batch: Unroll) -> Tensor:
         T, agent = len(batch.action), self.agent
@@ -99,7 +95,6 @@ class Transcription:
         heads = {id(p) for p in (*self.agent.policy.parameters(), *self.agent.value.parameters())}
         order = torch.randperm(unroll.lanes, generator=torch.Generator().manual_seed(0))
         for number, lanes in enumerate(order.split(BATCH), start=1):
-            self.prepare()
             self.loss(unroll.select(lanes)).backward()
             adam.step([self.rate * RATE * (HEADS if id(p) in heads else 1) for p in rest])
             if number % self.config.optimiser.vision_every == 0:
@@ -110,9 +105,11 @@ def all_but_vision(agent: Agent) -> list[nn.Parameter]:
     return [p for name, p in agent.named_parameters() if not name.startswith("vision.") and p.requires_grad]
 
 
-def compare(config: LearningConfig, controller: str = "lstm", batches: int = 3, **changes: Any) -> None:
+def compare(
+    config: LearningConfig, controller: str = "lstm", batches: int = 3, whitening: float = 0.0, **changes: Any
+) -> None:
     """Learn from made-up unrolls in both ways, and compare all weights."""
-    actor = small_actor(controller, lanes=BATCH * batches, length=6, dtype=torch.float64)
+    actor = small_actor(controller, lanes=BATCH * batches, length=6, dtype=torch.float64, whitening=whitening)
     unroll = acted(actor)
     learner = build_learner(actor, config)
     plain = Transcription(copy.deepcopy(actor.agent), actor.laboratory.render, config, **changes)
@@ -121,10 +118,6 @@ def compare(config: LearningConfig, controller: str = "lstm", batches: int = 3, 
     plain.learn(unroll, all_but_vision(plain.agent))
     for name, expected in plain.agent.state_dict().items():
         torch.testing.assert_close(actor.agent.state_dict()[name], expected, rtol=1e-5, atol=1e-6, msg=name)
-
-
-def using(*names: str, **settings: Any) -> LearningConfig:
-    return replace(CONFIG, aids=Aids(use=names, **settings))
 
 
 @pytest.mark.parametrize("vision_every", [1, 2])
@@ -140,49 +133,6 @@ def test_annealing_by_frames() -> None:
     compare(replace(CONFIG, schedule=schedule), rate=0.6 / 3, entropy=0.1 * ENTROPY)
 
 
-def test_chrono_changes_first_weights_and_no_update() -> None:
-    actor = small_actor("lstm", lanes=BATCH * 3, length=6, dtype=torch.float64)
-    unroll = acted(actor)
-    learner = build_learner(actor, using("chrono"))
-    plain = Transcription(copy.deepcopy(actor.agent), actor.laboratory.render, CONFIG)
-    learner.generator.manual_seed(0)  # chrono drew from it
-    learner.learn(unroll, FRAMES)
-    plain.learn(unroll, all_but_vision(plain.agent))
-    for name, expected in plain.agent.named_parameters():
-        torch.testing.assert_close(actor.agent.get_parameter(name), expected, rtol=1e-5, atol=1e-6, msg=name)
-
-
-def test_with_whitened_inputs() -> None:
-    """The transcription's weights are a function of V and c, which autograd and Adam then see."""
-    actor = small_actor("lstm", lanes=BATCH * 3, length=6, dtype=torch.float64)
-    unroll = acted(actor)
-    agent = copy.deepcopy(actor.agent)
-    learner = build_learner(actor, using("whitened_inputs"))
-    controller: Any = agent.controller
-    drawn = copy.deepcopy(controller)
-    with torch.no_grad():
-        there = actor.laboratory.observations
-        spread = torch.arange(min(2048, there)) * there // min(2048, there)
-        inputs = agent.vision(actor.laboratory.render(spread))
-    coordinates = WhitenedMap(drawn.input_weight, drawn.bias, inputs)
-    V, c = (nn.Parameter(tensor.detach().clone()) for tensor in (controller.input_weight, controller.bias))
-    rest = [p for p in all_but_vision(agent) if p is not controller.input_weight and p is not controller.bias]
-    del controller._parameters["input_weight"], controller._parameters["bias"]
-
-    def prepare() -> None:
-        controller.input_weight = V @ coordinates.basis.T
-        controller.bias = c - controller.input_weight @ coordinates.mean
-
-    plain = Transcription(agent, actor.laboratory.render, learner.config, prepare=prepare)
-    plain.learn(unroll, [*rest, V, c])
-    prepare()
-    learner.learn(unroll, FRAMES)
-    learned: Any = actor.agent.controller
-    torch.testing.assert_close(learned.input_weight, controller.input_weight, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(learned.bias, controller.bias, rtol=1e-5, atol=1e-6)
-    for name, expected in agent.named_parameters():
-        torch.testing.assert_close(actor.agent.get_parameter(name), expected, rtol=1e-5, atol=1e-6, msg=name)
-
-
-def test_every_aid_is_transcribed_here() -> None:
-    assert {"chrono", "whitened_inputs"} == set(AIDS)
+@pytest.mark.parametrize("controller", ["lstm", "feedforward"])
+def test_with_whitened_features(controller: str) -> None:
+    compare(CONFIG, controller, whitening=0.05)

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from gnomon.cli import main
-from gnomon.learn.aids import AIDS
-from gnomon.report.disclosure import Agents, disclosure, topic_of
+from gnomon.report.disclosure import Agents, disclosure
 from gnomon.report.page import markdown
 from gnomon.study.files import Setting
 
@@ -35,7 +34,7 @@ def test_a_setting_like_the_papers_is_not_listed() -> None:
 
 def test_a_setting_goes_by_its_topic_or_by_its_name() -> None:
     assert cells("1", "1", "1", "1")[0].startswith("Other numbers of the optimiser")
-    assert cells("1", "1", "1", "1", name="learning.aids.chrono")[0].startswith("Chrono")
+    assert cells("1", "1", "1", "1", name="chrono_span")[0].startswith("Chrono")
     assert cells("1", "1", "1", "1", name="learning.brand_new")[0] == "Setting learning.brand_new."
 
 
@@ -80,11 +79,6 @@ def test_documents_show_what_commands_print(document: str, options: list[str], c
     printed = capsys.readouterr().out
     assert printed.count("\n") >= 4
     assert printed in (ROOT / document).read_text(encoding="utf-8"), f"write it again: gnomon results {options}"
-
-
-def test_every_aid_has_a_topic() -> None:
-    for aid in AIDS:
-        assert not topic_of(f"learning.aids.{aid}").startswith("Setting"), aid
 
 
 def test_bars_do_not_break_the_table() -> None:

@@ -15,7 +15,6 @@ PARTS = (
     "agent",
     "subjects",
     "learn",
-    "learn/aids",
     "saving",
     "records",
     "analysis",

@@ -21,8 +21,8 @@ class Renderer:
         return self.pictures[ids]
 
 
-def build(controller: str = "lstm") -> Agent:
-    config = AgentConfig(controller=controller, units=16, features=12)
+def build(controller: str = "lstm", whitening: float = 0.0) -> Agent:
+    config = AgentConfig(controller=controller, units=16, features=12, whitening=whitening)
     return Agent(config, (8, 8), 5, torch.Generator().manual_seed(9))
 
 

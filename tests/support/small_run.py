@@ -14,7 +14,6 @@ from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.optics import OpticsConfig
 from gnomon.lab.tasks import ReadySetGo
 from gnomon.learn.actor import Actor
-from gnomon.learn.aids import Aids
 from gnomon.learn.loop import Limits, resume, start
 
 # An 11 x 11 lattice on which a random gaze soon finds the cross; two trials end an episode, or four seconds.
@@ -51,11 +50,6 @@ def changed(**learning: Any) -> RunConfig:
     return replace(CONFIG, learning=replace(LEARNING, **learning))
 
 
-def aided(*names: str, **settings: Any) -> RunConfig:
-    """The small run with these aids."""
-    return changed(aids=Aids(use=names, **settings))
-
-
 WAITING = changed(batch=80)  # most unrolls only wait for a batch
 # Vision learns from a sample, and keeps features of earlier weights.
 SAMPLED = changed(optimiser=replace(LEARNING.optimiser, vision_every=2, vision_sample=20))
@@ -63,19 +57,28 @@ TEAM = replace(SAMPLED, learning=replace(SAMPLED.learning, workers=2))
 KINDS = {"plain": CONFIG, "sampled": SAMPLED, "team": TEAM}
 
 
-def small_agent(controller: str, laboratory: Laboratory, seed: int = 0) -> Agent:
+def small_agent(controller: str, laboratory: Laboratory, seed: int = 0, whitening: float = 0.0) -> Agent:
     """An agent with few units for a laboratory with the small optics."""
-    config = AgentConfig(controller, units=16, features=16)
+    config = AgentConfig(controller, units=16, features=16, whitening=whitening)
     generator = torch.Generator().manual_seed(seed)
     return Agent(config, OPTICS.retina, len(laboratory.actions), generator)
 
 
 def small_actor(
-    controller: str, *, lanes: int, length: int, seed: int = 0, dtype: torch.dtype = torch.float32
+    controller: str,
+    *,
+    lanes: int,
+    length: int,
+    seed: int = 0,
+    dtype: torch.dtype = torch.float32,
+    whitening: float = 0.0,
 ) -> Actor:
     """An actor with an agent and a laboratory of its own; all it does follows from the seed."""
     laboratory = Laboratory(TASK, OPTICS, lanes=lanes, seed=seed, stagger=True)
-    agent = small_agent(controller, laboratory, seed).to(dtype)
+    agent = small_agent(controller, laboratory, seed, whitening).to(dtype)
+    if whitening:
+        with torch.no_grad():
+            agent.vision.whiten(agent.vision(laboratory.render(torch.arange(200))), whitening)
     cache = FeatureCache(agent, laboratory.render, laboratory.observations)
     return Actor(laboratory, agent, cache, torch.Generator().manual_seed(seed + 1), length=length)
 

@@ -98,8 +98,8 @@ RUN = '[[run]]\nname = "x"\n'
         ),
         (RUN + "learning.loss.discount = 1.5", ", run 'x': discount is 1.5; it must lie between 0 and 1"),
         (
-            RUN + "learning.aids.lstd_critic.privileged = true",
-            ", run 'x': unknown setting 'learning.aids.lstd_critic.privileged'",
+            RUN + "learning.aids.chrono.span = 9",
+            ", run 'x': unknown setting 'learning.aids.chrono.span'",
         ),
         (
             RUN + "learning.loss.horizon = 1.5",

@@ -1,5 +1,6 @@
 """The agent: vision, a controller, and two networks that read its output, for the policy and the value."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,7 @@ from gnomon.agent.controllers import build_controller, controller_class
 from gnomon.agent.vision import Vision
 from gnomon.agent.weights import linear
 
+LEAST_WHITENING = 0.001  # beyond it, features would be multiplied by more than single precision is good for
 LARGEST = 16_384  # units of a layer; the matrix between two of these takes 1 GB
 
 
@@ -27,9 +29,15 @@ class AgentConfig:
     """Length of the embedding that vision hands to the controller."""
     value_units: int = 0
     """Units of the hidden layer (ReLU) of the value network; 0: the value is linear in the controller's output."""
+    chrono_span: float = 0.0
+    """Chrono initialisation: half of the gated units start with time constants of 1 to this (frames); 0: none does."""
+    whitening: float = 0.0
+    """Vision's features are centred and whitened, in a way fixed before training; directions with a smaller s.d. than
+    this share of the largest stay below unit variance. 0: features are what vision makes them."""
 
     def __post_init__(self) -> None:
-        controller_class(self.controller).check_units(self.units)
+        controller = controller_class(self.controller)
+        controller.check_units(self.units)
         if self.features < 1:
             raise ValueError(f"features is {self.features}; it must be at least 1")
         if self.value_units < 0:
@@ -37,6 +45,12 @@ class AgentConfig:
         for name in ("units", "features", "value_units"):
             if getattr(self, name) > LARGEST:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at most {LARGEST:,}")
+        if self.chrono_span and not 1 <= self.chrono_span < math.inf:
+            raise ValueError(f"chrono_span is {self.chrono_span}; it must be at least 1 frame, or 0 for none")
+        if self.chrono_span and not controller.gated:
+            raise ValueError(f"chrono_span is {self.chrono_span}, but a {self.controller} has no gates; set it to 0")
+        if self.whitening and not LEAST_WHITENING <= self.whitening <= 1:
+            raise ValueError(f"whitening is {self.whitening}; a share from {LEAST_WHITENING} to 1, or 0 for none")
 
 
 @dataclass(frozen=True)
@@ -68,10 +82,12 @@ class Agent(nn.Module):
         """retina: height and width of the image in pixels; the generator draws the first weights."""
         super().__init__()
         self.config = config
-        self.vision = Vision(retina, config.features, generator=generator)
+        self.vision = Vision(retina, config.features, generator=generator, whitened=config.whitening > 0)
         self.controller = build_controller(config.controller, config.features, config.units, generator)
         self.policy = linear(self.controller.units, actions, generator)
         self.value = value_network(self.controller.units, config.value_units, generator)
+        if config.chrono_span:
+            self.controller.chrono_initialise(config.chrono_span, generator)
 
     def initial_state(self, lanes: int) -> State:
         """The controller's state before the first frame of an episode."""

@@ -41,18 +41,13 @@ class Controller(nn.Module, ABC):
     def chrono_initialise(self, span: float, generator: Generator) -> None:
         """Let the last half of the units start with time constants of 1 to `span` frames; the others stay as they are.
 
-        See `gnomon.learn.aids.chrono`.
+        See `gnomon.agent.weights.chrono_biases`.
         """
-        raise ValueError("chrono initialisation is on, but this controller has no gates: leave the aid chrono out")
+        raise NotImplementedError("a controller without gates has no chrono initialisation")
 
     @abstractmethod
     def drive(self, features: Tensor) -> Tensor:
         """What the present frame alone contributes: features [N, F] -> [N, D]."""
-
-    @property
-    def input_map(self) -> tuple[Tensor, Tensor] | None:
-        """Weight [., F] and bias [.] of the linear map that takes in the features, if it may learn whitened."""
-        return None
 
     def set_initial_state(self, state: State) -> None:
         """Let episodes begin with this state, without a leading axis of lanes."""

@@ -24,10 +24,6 @@ class Feedforward(Controller):
     def drive(self, features: Tensor) -> Tensor:
         return self.layer(features).relu_()
 
-    @property
-    def input_map(self) -> tuple[Tensor, Tensor]:
-        return self.layer.weight, self.layer.bias
-
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         return drive, {}
 
@@ -49,10 +45,6 @@ class RNN(Controller):
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
-
-    @property
-    def input_map(self) -> tuple[Tensor, Tensor]:
-        return self.input.weight, self.input.bias
 
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         hidden = fast_tanh(torch.addmm(drive, state["hidden"], self.recurrent_weight))
@@ -83,10 +75,6 @@ class GRU(Controller):
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
-
-    @property
-    def input_map(self) -> tuple[Tensor, Tensor]:
-        return self.input.weight, self.input.bias
 
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         hidden, sizes = state["hidden"], [2 * self.units, self.units]
@@ -129,10 +117,6 @@ class LSTM(Controller):
     def drive(self, features: Tensor) -> Tensor:
         return F.linear(features, self.input_weight, self.bias)
 
-    @property
-    def input_map(self) -> tuple[Tensor, Tensor] | None:
-        return self.input_weight, self.bias
-
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         gates = torch.addmm(drive, state["hidden"], self.recurrent_weight)
         i_and_f, g, o = gates.split([2 * self.units, self.units, self.units], dim=1)
@@ -149,10 +133,6 @@ class LSTM(Controller):
 
 class FrozenLSTM(LSTM):
     """An LSTM that keeps its random weights. Gradients pass through it to vision, which learns."""
-
-    @property
-    def input_map(self) -> tuple[Tensor, Tensor] | None:
-        return None
 
     def __init__(self, features: int, units: int, generator: Generator) -> None:
         super().__init__(features, units, generator)

@@ -36,7 +36,7 @@ class FeatureCache:
         if observations < 1:
             raise ValueError(f"observations must be at least 1, got {observations}")
         self.agent, self.render, self.observations = agent, render, observations
-        self._vision = list(agent.vision.parameters())
+        self._vision = list(agent.vision.state_dict(keep_vars=True).values())  # weights, and how it whitens
         seeing = {id(parameter) for parameter in self._vision}
         self._rest = [parameter for parameter in agent.parameters() if id(parameter) not in seeing]
         weight, actions = agent.policy.weight, len(agent.policy.weight)
@@ -96,12 +96,6 @@ class FeatureCache:
         self._synchronise()
         self._see(ids)
         return self._features[ids]
-
-    @torch.no_grad()
-    def sample(self, most: int) -> Tensor:
-        """Features of observations spread evenly over all there are, [N, F]; the table stays as it is."""
-        ids = torch.arange(min(most, self.observations), device=self._known.device)
-        return run_vision(self.agent, self.render, ids * self.observations // len(ids))
 
     @torch.no_grad()
     def refresh(self, used: Tensor, most: int) -> float:

@@ -55,10 +55,6 @@ class RelationalMemory(Controller):
         _, key_value = self._query_key_value(row)
         return torch.cat([key_value, self.input_to_gates(row)], dim=1)  # [N, 2S + 2S]
 
-    @property
-    def input_map(self) -> tuple[Tensor, Tensor]:
-        return self.project.weight, self.project.bias
-
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         memory = self._next_memory(drive, state["memory"])
         return memory.flatten(1), {"memory": memory}

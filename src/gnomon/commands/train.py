@@ -28,7 +28,7 @@ class Train:
     """
 
     preset: str = "laptop"
-    """Where all other defaults come from: laptop (for one core, with a few aids) or paper (plain IMPALA as printed)."""
+    """Where all other defaults come from: laptop (for one core) or paper (plain IMPALA as printed)."""
     task_name: str = "ready_set_go"
     """What to train on: ready_set_go, cued_production, bisection or discrimination."""
     setting: str | None = None

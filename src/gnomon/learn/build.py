@@ -5,10 +5,12 @@ import hashlib
 import torch
 
 from gnomon.agent.agent import Agent
-from gnomon.agent.feature_cache import FeatureCache
+from gnomon.agent.feature_cache import FeatureCache, run_vision
 from gnomon.config import RunConfig
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.actor import Actor
+
+SAMPLE = 2_048  # observations by which features are whitened, spread evenly over all there are
 
 
 def build_actor(config: RunConfig, name: str = "") -> Actor:
@@ -26,14 +28,25 @@ def build_actor(config: RunConfig, name: str = "") -> Actor:
         stagger=True,
         device=device,
     )
-    agent = build_agent(config, laboratory).to(device)
+    agent = untrained_agent(config, laboratory)
     drawing = torch.Generator(device).manual_seed(stream(config.seed, f"actions{name}"))
     cache = FeatureCache(agent, laboratory.render, laboratory.observations)
     return Actor(laboratory, agent, cache, drawing, length=learning.unroll)
 
 
+@torch.no_grad()
+def untrained_agent(config: RunConfig, laboratory: Laboratory) -> Agent:
+    """The run's agent as it begins to learn."""
+    agent = build_agent(config, laboratory).to(laboratory.device)
+    if config.agent.whitening:
+        ids = torch.arange(min(SAMPLE, laboratory.observations), device=laboratory.device)
+        features = run_vision(agent, laboratory.render, ids * laboratory.observations // len(ids))
+        agent.vision.whiten(features, config.agent.whitening)
+    return agent
+
+
 def build_agent(config: RunConfig, laboratory: Laboratory) -> Agent:
-    """The run's agent, with its first weights."""
+    """The run's agent with its weights as drawn, for others to be loaded into."""
     generator = torch.Generator().manual_seed(stream(config.seed, "weights"))
     return Agent(config.agent, config.optics.retina, len(laboratory.actions), generator)
 

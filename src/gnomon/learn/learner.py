@@ -2,8 +2,7 @@
 
 The controller and the heads learn from every batch of trajectories. Vision learns from every few: until then its
 features are looked up, the gradients with respect to them are summed over distinct observations, and one backward pass
-and one optimiser step follow, at a fixed price if `vision_sample` is set. What is not IMPALA is an aid
-(`gnomon.learn.aids`); without aids nothing of them is left.
+and one optimiser step follow, at a fixed price if `vision_sample` is set.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,7 +15,6 @@ from gnomon.agent.agent import Agent
 from gnomon.agent.feature_cache import FeatureCache, backpropagate_into_vision
 from gnomon.agent.vision_gradient import VisionGradient
 from gnomon.config import LearningConfig
-from gnomon.learn.aids import build_aids
 from gnomon.learn.losses import impala_loss
 from gnomon.learn.unroll import Unroll
 from gnomon.saving.checkpoint import load_optimiser, nest, optimiser_tensors, unnest
@@ -27,7 +25,7 @@ class NotFiniteError(ArithmeticError):
 
 
 class Learner:
-    """Owns the optimisers, the aids, and the trajectories that wait for the next batch."""
+    """Owns the optimisers, and the trajectories that wait for the next batch."""
 
     def __init__(
         self,
@@ -47,10 +45,7 @@ class Learner:
         self.updates = 0
         self.waiting: Unroll | None = None
         self._for_vision = VisionGradient(cache.observations, generator)
-        self.aids = build_aids(config.aids, self)
         controller = [p for p in agent.controller.parameters() if p.requires_grad]
-        for aid in self.aids:
-            controller = aid.parameters(controller)
         heads = [*agent.policy.parameters(), *agent.value.parameters()]
         adam = {"betas": config.optimiser.betas, "eps": config.optimiser.epsilon}
         self.optimiser = torch.optim.Adam([{"params": controller}, {"params": heads}], **adam)
@@ -96,11 +91,7 @@ class Learner:
         loss, metrics = self.loss(batch, features, places)
         loss.backward()
         metrics = self._together([p for p in self.agent.parameters() if p.grad is not None], metrics)
-        for aid in self.aids:
-            aid.before_step()
         metrics["gradient_norm"] = self._step(self.optimiser)
-        for aid in self.aids:
-            aid.after_step()
         self.updates += 1
         assert features.grad is not None
         self._for_vision.add(distinct, features.grad)
@@ -160,8 +151,6 @@ class Learner:
         tensors = {"generator": self.generator.get_state(), "updates": torch.tensor(self.updates)}
         tensors |= nest("optimiser", dict(optimiser_tensors(self.optimiser)))
         tensors |= nest("vision_optimiser", dict(optimiser_tensors(self.vision_optimiser)))
-        for aid in self.aids:
-            tensors |= nest(f"aid.{aid.name}", aid.state_dict())
         if self.waiting is not None:
             tensors |= nest("waiting", self.waiting.tensors())
         return tensors
@@ -172,8 +161,6 @@ class Learner:
         self.updates = int(tensors["updates"])
         load_optimiser(self.optimiser, unnest("optimiser", tensors))
         load_optimiser(self.vision_optimiser, unnest("vision_optimiser", tensors))
-        for aid in self.aids:
-            aid.load_state_dict(unnest(f"aid.{aid.name}", tensors))
         waiting = unnest("waiting", tensors)
         self.waiting = Unroll.from_tensors(waiting).to(self.config.device) if waiting else None
 

@@ -70,10 +70,8 @@ class Worker:
         own = share_of(config)
         self.first = first
         self.actor = build_actor(own, f" {number}")
-        shuffling = torch.Generator().manual_seed(stream(config.seed, "batches"))
+        shuffling = torch.Generator().manual_seed(stream(config.seed, f"batches {number}"))
         self.learner = Learner(self.actor.agent, self.actor.cache, own.learning, shuffling, self.add_up)
-        # Up to here it is the first worker's generator: aids have drawn the same first weights from it.
-        shuffling.manual_seed(stream(config.seed, f"batches {number}"))
         self.frames = 0  # of the run
 
     def turn(self) -> None:

@@ -83,8 +83,9 @@ def export(agent: Agent, config: RunConfig, name: str, report: Report = lambda l
 def weights_of(agent: Agent) -> dict[str, Any]:
     """A recurrent agent's weights under the names of its modules, its initial state, its heads."""
     beginning = agent.initial_state(1)
+    whitening = {name: pack(tensor.numpy()) for name, tensor in agent.vision.named_buffers()}
     return {
-        "vision": {name: pack(matrix(name, tensor)) for name, tensor in agent.vision.named_parameters()},
+        "vision": {name: pack(matrix(name, tensor)) for name, tensor in agent.vision.named_parameters()} | whitening,
         "weights": {name: pack(matrix(name, tensor)) for name, tensor in agent.controller.named_parameters()},
         "initial_state": {name: rounded(tensor[0].flatten().numpy()) for name, tensor in beginning.items()},
         "policy": layers(agent.policy),

@@ -95,7 +95,7 @@ def summary(study: Study) -> list[str]:
     said += [family_words(study, family) for family in study.compared]
     if any(family.trained for family in study.families):
         said.append(
-            f"{claims.tally(study)} The agents here had aids in training that the paper does not mention: see how "
+            f"{claims.tally(study)} The agents here were trained with settings other than the paper's: see how "
             "these agents differ from the preset paper."
         )
     return said

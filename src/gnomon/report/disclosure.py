@@ -27,19 +27,17 @@ PRINTED = (
     "betas", "epsilon", "trace_decay",
 )  # fmt: skip
 
-# A setting belongs to the first topic of which a word is part of its name. An aid is one setting.
+# A setting belongs to the first topic of which a word is part of its name.
 TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "Another gaze: size of a step (engine pixels) and limit (degrees).",
         ("gaze_step", "gaze_limit"),
     ),
     ("Another image: size in pixels (height, width) and field of view in degrees.", ("retina", "field_of_view")),
-    ("Chrono initialisation: half of the gated units start with long time constants (frames).", ("chrono",)),
-    (
-        "Whitened inputs: the controller's input weights start and learn in whitened coordinates "
-        "(data-dependent initialisation).",
-        ("whitened_inputs",),
-    ),
+    ("Chrono initialisation: half of the gated units start with time constants of up to this (frames).",
+     ("chrono_span",)),
+    ("Whitened features: what vision hands to the controller is centred and whitened, in a way fixed at the start.",
+     ("whitening",)),
     ("Vision learns from the summed gradients of several updates.", ("vision_every",)),
     ("Vision learns from an unbiased random sample of observations, and not all are seen anew after each of its steps.",
      ("vision_sample",)),

@@ -1,35 +1,21 @@
 """An agent's settings beside those of the preset `paper`, as text, so that they can be written and compared."""
 
 import json
-from dataclasses import asdict
 from typing import Any
 
-from gnomon.config import RunConfig, settings_of
-from gnomon.learn.aids import AIDS
+from gnomon.config import settings_of
 from gnomon.presets import preset
 from gnomon.study.files import Setting
 from gnomon.study.participants import Participant
 
 
 def settings_beside_the_papers(each: Participant) -> tuple[Setting, ...]:
-    """Every setting but the seed; a scripted subject has none. An aid is one setting: off, or what it is set to."""
+    """Every setting but the seed; a scripted subject has none."""
     if each.path is None:
         return ()
-    own, paper = (
-        with_aids_as_one(config) for config in (each.config, preset("paper", each.task.name, each.controller))
-    )
+    own, paper = (settings_of(config) for config in (each.config, preset("paper", each.task.name, each.controller)))
     names = [name for name in dict.fromkeys([*own, *paper]) if name != "seed"]
     return tuple(Setting(name, in_words(own.get(name)), in_words(paper.get(name))) for name in names)
-
-
-def with_aids_as_one(config: RunConfig) -> dict[str, Any]:
-    """Every setting by its flat name; the settings of an aid count only if it is on."""
-    settings = {name: value for name, value in settings_of(config).items() if not name.startswith("learning.aids.")}
-    aids = config.learning.aids
-    for name in AIDS:
-        said = [f"{key} {in_words(value)}" for key, value in asdict(getattr(aids, name)).items()]
-        settings[f"learning.aids.{name}"] = ", ".join(said) if name in aids.use else "off"
-    return settings
 
 
 def in_words(value: Any) -> str:

@@ -16,7 +16,7 @@ from gnomon.agent.feature_cache import run_vision
 from gnomon.analysis.units import DEFAULT_UNITS, recorded_units
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.tasks import ReadySetGo
-from gnomon.learn.build import build_agent
+from gnomon.learn.build import untrained_agent
 from gnomon.published.agents import load_agent
 from gnomon.records.people import read_people
 from gnomon.records.recordings import read_recording, write_recording
@@ -107,7 +107,7 @@ def untrained_recording(each: Participant, recorded: xr.Dataset) -> xr.Dataset:
     """The recording with every array of units replaced by that of the untrained network."""
     lanes, _ = recorded["episode"].shape
     laboratory = Laboratory(each.task, each.config.optics, lanes=lanes)
-    agent = build_agent(each.config, laboratory)
+    agent = untrained_agent(each.config, laboratory)
     pictures, gazes, number = (
         torch.from_numpy(recorded[name].values.T.astype(np.int64))  # [frames, lanes]
         for name in ("picture", "gaze_index", "episode_frame")

@@ -3,7 +3,7 @@
 Settings above the first `[[run]]` are shared; a run's own win over them. The names are those of `gnomon train`:
 
     learning.schedule.frames = 40_000_000
-    learning.aids.use = ["chrono"]
+    learning.loss.horizon = 10
 
     [[run]]
     name = "lstm"              # gives lstm-0 and lstm-1

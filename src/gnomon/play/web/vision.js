@@ -87,9 +87,14 @@ export class Vision {
     this.embed = space.array(weights["embed.weight"].length, weights["embed.weight"]);
     this.flat = space.array(this.embed.length / this.bias.length);
     this.features = space.array(this.bias.length);
+    if ("basis" in weights) {
+      this.mean = weights.mean;
+      this.basis = space.array(weights.basis.length, weights.basis);
+      this.whitened = space.array(this.bias.length);
+    }
   }
 
-  // RGBA pixels -> features, none negative; the same array each time.
+  // RGBA pixels -> features; the same array each time.
   see(pixels) {
     let pixel = 0;
     this.image.forEachPixel((place) => {
@@ -118,6 +123,13 @@ export class Vision {
     this.features.set(this.bias);
     this.space.multiply(this.flat, this.embed, this.features);
     for (let i = 0; i < this.features.length; i++) this.features[i] = Math.max(0, this.features[i]);
-    return this.features;
+    return this.basis ? this.whiten() : this.features;
+  }
+
+  whiten() {
+    for (let i = 0; i < this.features.length; i++) this.features[i] -= this.mean[i];
+    this.whitened.fill(0);
+    this.space.multiply(this.features, this.basis, this.whitened);
+    return this.whitened;
   }
 }

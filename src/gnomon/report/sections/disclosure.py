@@ -11,7 +11,7 @@ def section(study: Study, gallery: Gallery) -> Section:
     if not agents:
         return Section(TITLE, ("No trained agent took part.",))
     text = (
-        "The agents were trained on few cores in minutes, with aids that the paper does not mention. These change how "
+        "The agents were trained on few cores in minutes, with settings other than the paper's. These change how "
         "fast a solution is found, and may change which one.",
     )
     return Section(TITLE, text, (), (disclosure(agents),))
