@@ -24,7 +24,7 @@ from gnomon.subjects import evaluation
 TRIALS, SEED = 100, 5
 # Set comes soon, so that even a gaze that wanders at random answers it now and then.
 EASY = replace(TASK, intervals=(2, 4, 6, 8), foreperiods=(1,), flash=1, trials_per_episode=8, episode_seconds=20)
-TINY = replace(CONFIG, task=EASY, agent=replace(CONFIG.agent, whitening=0.05))
+TINY = replace(CONFIG, task=EASY)
 WHO = (("lstm", 0), ("lstm", 1), ("feedforward", 0), ("gru", 0))
 
 
