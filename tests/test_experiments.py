@@ -89,8 +89,9 @@ def test_answers_by_condition(tmp_path: Path, capsys: Captured) -> None:
 
 
 @pytest.mark.parametrize("experiment", sorted((ROOT / "experiments" / "results").iterdir()), ids=lambda path: path.name)
-def test_the_tables_of_the_experiments_are_those_of_their_trials(experiment: Path, capsys: Captured) -> None:
-    runpy.run_path(str(EXAMPLES / "answers_by_condition.py"))["main"](experiment, None)
+def test_the_tables_of_the_experiments_are_those_of_their_records(experiment: Path, capsys: Captured) -> None:
+    example = "what_each_part_is_worth.py" if experiment.name == "ablation" else "answers_by_condition.py"
+    runpy.run_path(str(EXAMPLES / example))["main"](experiment, None)
     _, _, *rows = capsys.readouterr().out.splitlines()
     documents = [line for page in (ROOT / "docs").glob("*.md") for line in page.read_text().splitlines()]
     assert rows
