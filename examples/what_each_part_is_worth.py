@@ -101,14 +101,17 @@ def main(folder: Path, figure: Path | None) -> None:
     print(markdown_table(COLUMNS, [row(name, seeds) for name, seeds in found.items()]), end="")
     if figure is None:
         return
+    groups = [
+        parts(found, whole, joint)
+        for agent in agents
+        for whole, joint in ((agent, "_without_"), (f"{agent}_plain", "_with_"))
+        if whole in found
+    ]
     with styled():
-        drawn, axes = panels(2 * len(agents), 2, width=5.6)
-        for agent, rows in zip(agents, axes.reshape(len(agents), 2, 2), strict=True):
-            plain = f"{agent}_plain"
-            groups = [parts(found, agent, "_without_"), parts(found, plain, "_with_") if plain in found else {}]
-            for places, group in zip(rows, groups, strict=True):
-                for place, x in zip(places, ("frames", "minutes"), strict=True):
-                    draw(place, group, x) if group else place.set_axis_off()
+        drawn, axes = panels(len(groups), 2, width=5.6)
+        for places, group in zip(axes.reshape(-1, 2), groups, strict=True):
+            for place, x in zip(places, ("frames", "minutes"), strict=True):
+                draw(place, group, x)
         save(drawn, figure)
 
 
