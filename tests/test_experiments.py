@@ -11,9 +11,11 @@ import pytest
 import xarray as xr
 from small_run import CONFIG
 
+from gnomon.config import differing, read_config
 from gnomon.records.metrics import append_metrics
 from gnomon.records.recordings import write_recording
 from gnomon.records.trials import write_trials
+from gnomon.sweep.experiment import read_experiment
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "examples"
@@ -100,6 +102,13 @@ def test_the_tables_of_the_experiments_are_those_of_their_records(experiment: Pa
         while cells[-1] == "-":
             del cells[-1]  # intervals that another agent of the same table was asked for
         assert any(line.strip().startswith(" | ".join(cells)) for line in documents), row
+
+
+@pytest.mark.parametrize("experiment", sorted((ROOT / "experiments" / "results").iterdir()), ids=lambda path: path.name)
+def test_kept_runs_are_those_that_the_experiment_lists(experiment: Path) -> None:
+    listed = {each.name: each.config for each in read_experiment(ROOT / "experiments" / f"{experiment.name}.toml")}
+    for run in experiment.iterdir():
+        assert not differing(read_config(run / "config.json"), listed[run.name.replace("_collapsed", "")]), run.name
 
 
 def test_how_much_room_is_used(tmp_path: Path, capsys: Captured) -> None:

@@ -14,8 +14,9 @@ from gnomon.lab.tasks import PAPER, TASKS, Task
 # The paper names no image size and no action set; the image is that of the public engine's examples.
 PAPER_RUN = RunConfig(task=PAPER, optics=OpticsConfig(retina=(72, 96), field_of_view=ENGINE_FIELD_OF_VIEW))
 
-# IMPALA on the task's own reward and the agent's own value, with larger steps at first, larger batches, heads that
-# learn faster than the controller, units with long time constants from the start, and whitened features.
+# IMPALA on the task's own reward and the agent's own value, with larger steps at first, larger batches whose gradients
+# are hardly ever clipped, heads that learn faster than the controller, units with long time constants from the start,
+# and whitened features.
 # Values know the time, so V-trace may go by them soon (lambda 0.95), which takes noise out of the gradient.
 LAPTOP = RunConfig(
     task=PAPER,
@@ -24,22 +25,20 @@ LAPTOP = RunConfig(
         lanes=512,
         batch=128,
         workers=0,
-        optimiser=Optimiser(learning_rate=7e-4, heads_factor=4.0, vision_every=16, vision_sample=256),
+        optimiser=Optimiser(learning_rate=7e-4, heads_factor=4.0, clip_norm=2000.0, vision_every=16, vision_sample=256),
         loss=Loss(entropy_cost=0.003, trace_decay=0.95),
         schedule=Schedule(frames=40_000_000, final_learning_rate=0.0, final_entropy=0.01, halving_frames=4_000_000),
     ),
 )
 
-# Without a memory values do not know the time, so V-trace goes by rewards alone, in unrolls longer than a trial. Frames
-# are cheap: there are eight times as many in a batch, so steps are larger, and fall in a straight line only.
+# Without a memory values do not know the time, so V-trace goes by rewards alone, in unrolls longer than a trial. Then
+# batches have four times the frames: steps are larger, and fall in a straight line only.
 LAPTOP_FEEDFORWARD = replace(
     LAPTOP,
     learning=replace(
         LAPTOP.learning,
-        lanes=1024,
         unroll=400,
-        batch=256,
-        optimiser=replace(LAPTOP.learning.optimiser, learning_rate=2e-3, heads_factor=1.0, vision_sample=512),
+        optimiser=replace(LAPTOP.learning.optimiser, learning_rate=2e-3, heads_factor=1.0),
         loss=replace(LAPTOP.learning.loss, trace_decay=1.0),
         schedule=replace(LAPTOP.learning.schedule, frames=400_000_000, halving_frames=0),
     ),
