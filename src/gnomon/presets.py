@@ -11,12 +11,12 @@ from gnomon.config import LearningConfig, Loss, Optimiser, RunConfig, Schedule
 from gnomon.lab.optics import ENGINE_FIELD_OF_VIEW, OpticsConfig
 from gnomon.lab.tasks import PAPER, TASKS, Task
 
-# The paper names no image size and no action set; the image is that of the public engine's examples.
+# The paper names no image size and no action set; the image is as large as in IMPALA's public code.
 PAPER_RUN = RunConfig(task=PAPER, optics=OpticsConfig(retina=(72, 96), field_of_view=ENGINE_FIELD_OF_VIEW))
 
 # IMPALA on the task's own reward and the agent's own value, with larger steps at first, larger batches whose gradients
-# are hardly ever clipped, heads that learn faster than the controller, units with long time constants from the start,
-# and whitened features.
+# are hardly ever clipped (but for vision's), heads that learn faster than the controller, units with long time
+# constants from the start, and whitened features.
 # Values know the time, so V-trace may go by them soon (lambda 0.95), which takes noise out of the gradient.
 LAPTOP = RunConfig(
     task=PAPER,
@@ -31,8 +31,8 @@ LAPTOP = RunConfig(
     ),
 )
 
-# Without a memory values do not know the time, so V-trace goes by rewards alone, in unrolls longer than a trial. Then
-# batches have four times the frames: steps are larger, and fall in a straight line only.
+# Without a memory values do not know the time, so V-trace goes by rewards alone, in unrolls longer than most
+# trials. Batches have four times the frames then: steps are larger, and fall in a straight line only.
 LAPTOP_FEEDFORWARD = replace(
     LAPTOP,
     learning=replace(

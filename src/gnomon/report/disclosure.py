@@ -24,7 +24,7 @@ NO_DEPARTURE = ("seed", "controller", "units", "horizon", "task_name", "device")
 # Values that the paper prints.
 PRINTED = (
     "lanes", "unroll", "batch", "discount", "entropy_cost", "value_cost", "learning_rate", "vision_learning_rate",
-    "betas", "epsilon", "trace_decay",
+    "betas", "epsilon",
 )  # fmt: skip
 
 # A setting belongs to the first topic of which a word is part of its name.
