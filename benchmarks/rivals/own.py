@@ -6,17 +6,14 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from task import METER, OPTICS, SEED, UNITS
+from task import LAPTOP, METER, SEED
 
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
-from gnomon.presets import preset
 from gnomon.records.runs import RunFolder
 
 keep_freed_memory()
-config = replace(preset("laptop"), seed=SEED)
-assert config.agent.units == UNITS
-assert all(getattr(config.optics, name) == value for name, value in OPTICS.items())
+config = replace(LAPTOP, seed=SEED)
 with tempfile.TemporaryDirectory() as folder:
     trainer = Trainer(config, RunFolder(Path(folder)))
 take_trials = trainer.source.take_trials

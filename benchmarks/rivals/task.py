@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from dataclasses import asdict
 from typing import Any
 
 import gymnasium as gym
@@ -17,12 +18,13 @@ from torch import Tensor, nn
 
 from gnomon.agent.vision import Vision
 from gnomon.gym import TimingEnv, TimingVectorEnv
+from gnomon.presets import preset
 
-TASK = "ready_set_go"
-OPTICS: dict[str, Any] = {"retina": (32, 32), "gaze_step": 60, "gaze_limit": 20.0}  # those of the laptop preset
+LAPTOP = preset("laptop")
+TASK, OPTICS = "ready_set_go", asdict(LAPTOP.optics)
 LANES = 32  # environments side by side
 UNROLL = 100  # frames of a rollout; one rollout of all lanes is one batch, as in the paper
-FEATURES, UNITS = 256, 128  # of the ResNet's output, of the LSTM
+FEATURES, UNITS = LAPTOP.agent.features, LAPTOP.agent.units  # of the ResNet's output, of the LSTM
 MARK = "meter: "  # in front of a line of the meter's, among all that libraries print
 
 
