@@ -1,8 +1,8 @@
-"""What do several workers gain? Frames per second of one run with one worker and with several, by the clock.
+"""What do several workers gain, and what does bfloat16? Frames per second of one run, by the clock.
 
-Run `python benchmarks/workers.py` on idle cores (about six minutes on two). The runs take turns. Two phases are timed:
-the beginning of a run, when every worker must see for itself what is seen for the first time, and a run whose agent
-already keeps time (a published one, which goes on learning at a rate of nearly 0).
+Run `python benchmarks/workers.py` on idle cores (about eight minutes on two). The runs take turns. Two phases are
+timed: the beginning of a run, when every worker must see for itself what is seen for the first time, and a run whose
+agent already keeps time (a published one, which goes on learning at a rate of nearly 0).
 """
 
 import tempfile
@@ -10,6 +10,7 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 import torch
 import tyro
@@ -30,7 +31,7 @@ ALMOST_NOTHING = 1e-9  # a learning rate
 
 @dataclass(frozen=True)
 class Options:
-    """Measure what several workers gain."""
+    """Measure what several workers gain, and what bfloat16 does with one."""
 
     workers: int = 2
     """To compare with one; each needs a core."""
@@ -39,25 +40,22 @@ class Options:
     turns: int = 2
 
 
-def beginning(controller: str, workers: int, folder: Path) -> Trainer:
+def beginning(config: RunConfig, folder: Path) -> Trainer:
     """A run of the preset."""
-    config = preset("laptop", controller=controller)
-    return Trainer(with_workers(config, workers), RunFolder(folder))
+    return Trainer(config, RunFolder(folder))
 
 
-def trained(controller: str, workers: int, folder: Path) -> Trainer:
+def trained(config: RunConfig, folder: Path) -> Trainer:
     """A run that goes on with a published agent, whose weights hardly change."""
-    config = with_workers(preset("laptop", controller=controller), workers)
     rates = replace(config.learning.optimiser, learning_rate=ALMOST_NOTHING, vision_learning_rate=ALMOST_NOTHING)
-    config = replace(config, learning=replace(config.learning, optimiser=rates))
-    trainer = Trainer(config, RunFolder(folder))
-    agent, _ = load_agent(Path(f"published/{controller}-0"))
+    trainer = Trainer(changed(config, optimiser=rates), RunFolder(folder))
+    agent, _ = load_agent(Path(f"published/{config.agent.controller}-0"))
     trainer.agent.load_state_dict(agent.state_dict())
     return trainer
 
 
-def with_workers(config: RunConfig, workers: int) -> RunConfig:
-    return replace(config, learning=replace(config.learning, workers=workers))
+def changed(config: RunConfig, **learning: Any) -> RunConfig:
+    return replace(config, learning=replace(config.learning, **learning))
 
 
 def speed(trainer: Trainer, seconds: float) -> float:
@@ -73,18 +71,24 @@ def speed(trainer: Trainer, seconds: float) -> float:
 def main(options: Options) -> None:
     torch.set_num_threads(1)
     keep_freed_memory()
-    table = Table("agent", "phase", "1 worker", f"{options.workers} workers", "times the frames")
+    ways: dict[str, dict[str, Any]] = {
+        "1 worker": {"workers": 1},
+        f"{options.workers} workers": {"workers": options.workers},
+        "bfloat16": {"workers": 1, "precision": "bfloat16"},
+    }
+    table = Table("agent", "phase", *ways, "times the frames")
     with tempfile.TemporaryDirectory() as folder:
         for controller in CONTROLLERS:
+            config = preset("laptop", controller=controller)
             for phase in (beginning, trained):
-                speeds: dict[int, list[float]] = {1: [], options.workers: []}
+                found: dict[str, list[float]] = {way: [] for way in ways}
                 for _ in range(options.turns):
-                    for workers, found in speeds.items():
-                        found.append(speed(phase(controller, workers, Path(folder) / "run"), options.seconds))
-                alone, together = (median(found) for found in speeds.values())
-                table.add_row(
-                    controller, phase.__name__, f"{alone:,.0f}", f"{together:,.0f}", f"{together / alone:.2f}"
-                )
+                    for way, settings in ways.items():
+                        trainer = phase(changed(config, **settings), Path(folder) / "run")
+                        found[way].append(speed(trainer, options.seconds))
+                speeds = [median(each) for each in found.values()]
+                ratios = " ".join(f"{each / speeds[0]:.2f}" for each in speeds[1:])
+                table.add_row(controller, phase.__name__, *(f"{each:,.0f}" for each in speeds), ratios)
     Console().print(table)
 
 

@@ -69,6 +69,7 @@ def test_the_default_of_learning_is_the_paper() -> None:
         },
         "workers": 1,
         "device": "cpu",
+        "precision": "single",
     }
     assert PRESETS["paper"].learning == LearningConfig()
 
@@ -90,6 +91,7 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         ({"learning": {"loss": {"entropy_cost": float("nan")}}}, "entropy_cost is nan; it must be at least 0"),
         ({"learning": {"optimiser": {"betas": [0.9]}}}, "betas is (0.9,); it must be a list (2, each a number)"),
         ({"learning": {"device": 0}}, "device is 0; it must be a text in quotes"),
+        ({"learning": {"precision": "half"}}, "unknown precision 'half'; choose single, bfloat16"),
         ({"agent": {"chrono_span": 0.5}}, "chrono_span is 0.5; it must be at least 1 frame, or 0 for none"),
         ({"agent": {"chrono_span": float("nan")}}, "chrono_span is nan; it must be at least 1 frame, or 0 for none"),
         ({"agent": {"chrono_span": float("inf")}}, "chrono_span is inf; it must be at least 1 frame, or 0 for none"),

@@ -18,6 +18,7 @@ from gnomon.lab.tasks import TASKS, ReadySetGo, Task
 WHOLE = 2**63 - 1  # the largest whole number that files and tensors hold
 MANY = 2**20  # lanes, frames of a trajectory, trajectories of a batch: more would not fit into any memory
 FORMAT = 5  # of config.json
+PRECISIONS = ("single", "bfloat16")
 
 
 @dataclass(frozen=True)
@@ -122,10 +123,14 @@ class LearningConfig:
     """Processes that share lanes and batches, one core each; 0: one for every thread, where it pays."""
     device: str = "cpu"
     """Where to compute: cpu, cuda, cuda:1, ..."""
+    precision: str = "single"
+    """Of the matrix products of vision and of a recurrent memory: single, or bfloat16, where the processor has it."""
 
     def __post_init__(self) -> None:
         require(self, "lanes", "unroll", "batch", at_least=1, at_most=MANY)
         require(self, "workers", at_least=0, at_most=MANY)
+        if self.precision not in PRECISIONS:
+            raise ValueError(f"unknown precision {self.precision!r}; choose {', '.join(PRECISIONS)}")
 
 
 def require(

@@ -22,9 +22,11 @@ def frames() -> tuple[torch.Tensor, torch.Tensor]:
     return pixels, first
 
 
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("controller", CONTROLLERS)
-def test_steps_equal_unroll(controller: str) -> None:
+def test_steps_equal_unroll(controller: str, precision: torch.dtype) -> None:
     agent = build(controller)
+    agent.multiply_in(precision)
     pixels, first = frames()
     drive = agent.drive(pixels).view(T, B, -1)
     whole, _ = agent.unroll(drive, first, agent.initial_state(B))
@@ -38,6 +40,23 @@ def test_steps_equal_unroll(controller: str) -> None:
         assert tuple(output.units) == agent.controller.unit_names
         for name, tensor in output.units.items():
             torch.testing.assert_close(tensor, whole.units[name][t])
+
+
+@pytest.mark.parametrize("controller", CONTROLLERS)
+def test_products_in_bfloat16_change_little_and_leave_no_tensor_behind(controller: str) -> None:
+    pixels, first = frames()
+    outputs = []
+    for precision in (torch.float32, torch.bfloat16):
+        agent = build(controller)
+        agent.multiply_in(precision)
+        drive = agent.drive(pixels)
+        output, _ = agent.unroll(drive.view(T, B, -1), first, agent.initial_state(B))
+        output.logits.square().sum().backward()
+        gradients = [p.grad for p in agent.parameters() if p.grad is not None]
+        assert {x.dtype for x in (drive, output.logits, output.value, *gradients)} == {torch.float32}
+        outputs.append((drive, output.logits))
+    for single, ours in zip(*outputs, strict=True):
+        assert 1e-5 < (ours - single).norm() / single.norm() < 1 / 32
 
 
 @pytest.mark.parametrize("controller", CONTROLLERS)

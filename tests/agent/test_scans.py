@@ -103,6 +103,20 @@ def test_single_precision(scan: Callable, loop: Callable, gates: int, states: in
 
 
 @pytest.mark.parametrize(("scan", "loop", "gates", "states"), SCANS)
+def test_products_in_bfloat16(scan: Callable, loop: Callable, gates: int, states: int) -> None:
+    """A product is off by a part in 256 at most; what is added up has single precision."""
+    results = []
+    for products in (torch.bfloat16, torch.float32):
+        inputs = draw(gates, states, torch.float32)
+        outputs = pair(scan(*inputs, products))
+        outputs[-1].sin().sum().backward()
+        results.append([*outputs, *(x.grad for x in inputs if x.requires_grad)])
+    for ours, expected in zip(*results, strict=True):
+        assert ours.dtype == torch.float32
+        assert 1e-5 < (ours - expected).norm() / expected.norm() < 1 / 64
+
+
+@pytest.mark.parametrize(("scan", "loop", "gates", "states"), SCANS)
 def test_a_reset_cuts_the_gradient_to_the_past(scan: Callable, loop: Callable, gates: int, states: int) -> None:
     inputs = draw(gates, states)
     last = pair(scan(*inputs))[-1][-1]

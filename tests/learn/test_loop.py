@@ -13,6 +13,7 @@ from gnomon.learn import scores
 from gnomon.learn.build import stream
 from gnomon.learn.loop import Limits, Trainer, resume, start
 from gnomon.published.agents import load_agent
+from gnomon.records.runs import RunFolder
 
 
 def test_frames_of_the_schedule_limit_a_run_without_other_limits(tmp_path: Path) -> None:
@@ -168,3 +169,14 @@ def test_the_reward_rate_is_the_tasks_own(tmp_path: Path) -> None:
     earned = trainer.folder.read_trials()["reward"].sum()
     assert earned > 0
     assert sum(row["reward_rate"] for row in rows) * FRAMES_PER_ROUND / 1000 == pytest.approx(earned)
+
+
+def test_bfloat16_needs_a_processor_that_has_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    config = changed(precision="bfloat16")
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: {"avx2": True})
+    with pytest.raises(ValueError, match="this processor has no instructions for it; choose 'single'"):
+        Trainer(config, RunFolder(tmp_path / "run"))
+    monkeypatch.setattr("torch.cpu.get_capabilities", lambda: {"avx512_bf16": True})
+    trainer = Trainer(config, RunFolder(tmp_path / "run"))
+    assert trainer.agent.controller.products is trainer.agent.vision.products is torch.bfloat16
+    assert trainer.round()["gradient_norm"] > 0

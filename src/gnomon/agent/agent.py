@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
@@ -88,6 +89,13 @@ class Agent(nn.Module):
         self.value = value_network(self.controller.units, config.value_units, generator)
         if config.chrono_span:
             self.controller.chrono_initialise(config.chrono_span, generator)
+
+    def multiply_in(self, precision: torch.dtype) -> None:
+        """Let vision and the memory multiply matrices in this precision. All else, and sums, keep that of the weights.
+
+        An rmc's memory is not concerned.
+        """
+        self.vision.products = self.controller.products = precision
 
     def initial_state(self, lanes: int) -> State:
         """The controller's state before the first frame of an episode."""

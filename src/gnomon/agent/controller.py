@@ -24,6 +24,8 @@ class Controller(nn.Module, ABC):
     gated: ClassVar[bool] = False
     """Whether gates say what is kept, so that `chrono_initialise` is possible."""
     drive_size: int
+    products: torch.dtype | None = None
+    """Precision in which states are multiplied by weights; None: that of the weights."""
 
     def __init__(self, features: int, units: int, generator: Generator) -> None:
         """Subclasses draw their weights from the generator and set `drive_size`."""

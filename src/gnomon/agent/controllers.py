@@ -6,7 +6,7 @@ from torch import Generator, Tensor, nn
 
 from gnomon.agent.controller import Controller, State
 from gnomon.agent.rmc import RelationalMemory
-from gnomon.agent.scans import fast_tanh, gru_scan, lstm_scan, rnn_scan
+from gnomon.agent.scans import add_product, fast_tanh, gru_scan, lstm_scan, rnn_scan
 from gnomon.agent.weights import chrono_biases, linear, truncated_normal_
 
 
@@ -47,11 +47,11 @@ class RNN(Controller):
         return self.input(features)
 
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
-        hidden = fast_tanh(torch.addmm(drive, state["hidden"], self.recurrent_weight))
+        hidden = fast_tanh(add_product(drive, state["hidden"], self.recurrent_weight.to(self.products)))
         return hidden, {"hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        hidden = rnn_scan(drive, first, state["hidden"], self.recurrent_weight, self.initial("hidden"))
+        hidden = rnn_scan(drive, first, state["hidden"], self.recurrent_weight, self.initial("hidden"), self.products)
         return hidden, {"hidden": hidden[-1]}, {"hidden": hidden}
 
 
@@ -79,14 +79,14 @@ class GRU(Controller):
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         hidden, sizes = state["hidden"], [2 * self.units, self.units]
         drive_gates, drive_candidate = drive.split(sizes, dim=1)
-        weight_gates, weight_candidate = self.recurrent_weight.split(sizes, dim=1)
-        reset, update = torch.addmm(drive_gates, hidden, weight_gates).sigmoid().chunk(2, dim=1)
-        candidate = fast_tanh(torch.addmm(drive_candidate, reset * hidden, weight_candidate))
+        weight_gates, weight_candidate = self.recurrent_weight.to(self.products).split(sizes, dim=1)
+        reset, update = add_product(drive_gates, hidden, weight_gates).sigmoid().chunk(2, dim=1)
+        candidate = fast_tanh(add_product(drive_candidate, reset * hidden, weight_candidate))
         hidden = torch.lerp(hidden, candidate, update)
         return hidden, {"hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        hidden = gru_scan(drive, first, state["hidden"], self.recurrent_weight, self.initial("hidden"))
+        hidden = gru_scan(drive, first, state["hidden"], self.recurrent_weight, self.initial("hidden"), self.products)
         return hidden, {"hidden": hidden[-1]}, {"hidden": hidden}
 
 
@@ -118,7 +118,7 @@ class LSTM(Controller):
         return F.linear(features, self.input_weight, self.bias)
 
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
-        gates = torch.addmm(drive, state["hidden"], self.recurrent_weight)
+        gates = add_product(drive, state["hidden"], self.recurrent_weight.to(self.products))
         i_and_f, g, o = gates.split([2 * self.units, self.units, self.units], dim=1)
         i, f = i_and_f.sigmoid().chunk(2, dim=1)
         cell = torch.addcmul(f * state["cell"], i, fast_tanh(g))
@@ -126,8 +126,8 @@ class LSTM(Controller):
         return hidden, {"cell": cell, "hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        begin = (self.initial("cell"), self.initial("hidden"))
-        cell, hidden = lstm_scan(drive, first, state["cell"], state["hidden"], self.recurrent_weight, *begin)
+        rest = (self.recurrent_weight, self.initial("cell"), self.initial("hidden"), self.products)
+        cell, hidden = lstm_scan(drive, first, state["cell"], state["hidden"], *rest)
         return hidden, {"cell": cell[-1], "hidden": hidden[-1]}, {"cell": cell, "hidden": hidden}
 
 

@@ -7,6 +7,9 @@ and the weight's gradient is one matrix product over all T*B steps.
 Shapes: T frames, B lanes, U units. `drive` is what the present frame alone contributes to the gates (input
 weights and bias already applied). Where `first[t, b]` is true an episode begins: before frame t, lane b is in the
 state that episodes begin with, which is a constant: no gradient goes there.
+
+`products` is the precision in which matrices are multiplied (by default the weight's): all else, and every sum of
+products, has that of the weight.
 """
 
 from typing import Any
@@ -22,32 +25,43 @@ _tanh_backward = torch.ops.aten.tanh_backward.grad_input
 
 
 def lstm_scan(
-    drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor, begin_cell: Tensor, begin_hidden: Tensor
+    drive: Tensor,
+    first: Tensor,
+    cell: Tensor,
+    hidden: Tensor,
+    weight: Tensor,
+    begin_cell: Tensor,
+    begin_hidden: Tensor,
+    products: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Run an LSTM over an unroll.
 
     drive [T, B, 4U] in the order i, f, g, o; first [T, B] bool; cell and hidden [B, U] before frame 0; weight
     [U, 4U]; begin_cell and begin_hidden [U]. Returns cell and hidden after each frame, both [T, B, U].
     """
-    return _LSTMScan.apply(drive, first, cell, hidden, weight, begin_cell, begin_hidden)
+    return _LSTMScan.apply(drive, first, cell, hidden, weight, begin_cell, begin_hidden, products or weight.dtype)
 
 
-def gru_scan(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
+def gru_scan(
+    drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor, products: torch.dtype | None = None
+) -> Tensor:
     """Run a GRU over an unroll; the reset gate acts before the recurrent weight, as in Cho et al. (2014).
 
     drive [T, B, 3U] in the order reset, update, candidate; first [T, B] bool; hidden [B, U]; weight [U, 3U]; begin
     [U]. Returns hidden after each frame [T, B, U].
     """
-    return _GRUScan.apply(drive, first, hidden, weight, begin)
+    return _GRUScan.apply(drive, first, hidden, weight, begin, products or weight.dtype)
 
 
-def rnn_scan(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
+def rnn_scan(
+    drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor, products: torch.dtype | None = None
+) -> Tensor:
     """Run a tanh (Elman) network over an unroll.
 
     drive [T, B, U]; first [T, B] bool; hidden [B, U]; weight [U, U]; begin [U].
     Returns hidden after each frame [T, B, U].
     """
-    return _RNNScan.apply(drive, first, hidden, weight, begin)
+    return _RNNScan.apply(drive, first, hidden, weight, begin, products or weight.dtype)
 
 
 class _LSTMScan(Function):
@@ -61,8 +75,9 @@ class _LSTMScan(Function):
         weight: Tensor,
         begin_cell: Tensor,
         begin_hidden: Tensor,
+        products: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
-        units = weight.shape[0]
+        units, factor = weight.shape[0], weight.to(products)
         gates = torch.empty_like(drive, memory_format=torch.contiguous_format)  # after their sigmoid or tanh
         cells = gates.new_empty(*first.shape, units)
         hiddens, squashed = torch.empty_like(cells), torch.empty_like(cells)  # squashed: tanh of the cells
@@ -70,7 +85,7 @@ class _LSTMScan(Function):
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
                 c, h = _reset(c, first[t], begin_cell), _reset(h, first[t], begin_hidden)
-            torch.addmm(drive[t], h, weight, out=gates[t])
+            add_product(drive[t], h, factor, out=gates[t])
             i_and_f, g, o = gates[t].split([2 * units, units, units], dim=1)
             i, f = i_and_f.sigmoid_().chunk(2, dim=1)
             _tanh(g, out=g)
@@ -78,6 +93,7 @@ class _LSTMScan(Function):
             c = torch.mul(f, c, out=cells[t]).addcmul_(i, g)
             h = torch.mul(_tanh(c, out=squashed[t]), o, out=hiddens[t])
         ctx.save_for_backward(first, cell, hidden, weight, gates, cells, hiddens, squashed, begin_cell, begin_hidden)
+        ctx.products = products
         ctx.set_materialize_grads(False)
         return cells, hiddens
 
@@ -91,7 +107,7 @@ class _LSTMScan(Function):
         resets = first.any(1).tolist()
         grad_drive = torch.empty_like(gates)
         dc, dh = torch.zeros_like(cell), torch.zeros_like(hidden)  # with respect to the state after frame t
-        product = torch.empty_like(cell)
+        product, factor = torch.empty_like(cell), weight.to(ctx.products).t()
         for t in reversed(range(len(gates))):
             i, f, g, o = gates[t].chunk(4, dim=1)
             di, df, dg, do = grad_drive[t].chunk(4, dim=1)
@@ -108,35 +124,38 @@ class _LSTMScan(Function):
             _sigmoid_backward(torch.mul(dc, c_before, out=product), f, grad_input=df)
             _tanh_backward(torch.mul(dc, i, out=product), g, grad_input=dg)
             dc.mul_(f)
-            torch.mm(grad_drive[t], weight.t(), out=dh)
+            _multiply(grad_drive[t], factor, out=dh)
             if resets[t]:
                 dc.mul_(keep[t])
                 dh.mul_(keep[t])
         grad_weight = None
         if ctx.needs_input_grad[4]:
-            grad_weight = _before(hidden, hiddens, first, begin_hidden).flatten(0, 1).t() @ grad_drive.flatten(0, 1)
-        return grad_drive, None, dc, dh, grad_weight, None, None
+            grad_weight = _weight_gradient(_before(hidden, hiddens, first, begin_hidden), grad_drive, ctx.products)
+        return grad_drive, None, dc, dh, grad_weight, None, None, None
 
 
 class _GRUScan(Function):
     @staticmethod
-    def forward(ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor, products: torch.dtype
+    ) -> Tensor:
         units = weight.shape[0]
         gates = torch.empty_like(drive, memory_format=torch.contiguous_format)  # after their sigmoid or tanh
         hiddens = gates.new_empty(*first.shape, units)
-        weight_gates, weight_candidate = weight.split([2 * units, units], dim=1)
+        weight_gates, weight_candidate = weight.to(products).split([2 * units, units], dim=1)
         h, selected = hidden, torch.empty_like(hidden)
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
                 h = _reset(h, first[t], begin)
             drive_gates, drive_candidate = drive[t].split([2 * units, units], dim=1)
             reset_and_update, candidate = gates[t].split([2 * units, units], dim=1)
-            torch.addmm(drive_gates, h, weight_gates, out=reset_and_update)
+            add_product(drive_gates, h, weight_gates, out=reset_and_update)
             reset, update = reset_and_update.sigmoid_().chunk(2, dim=1)
             torch.mul(reset, h, out=selected)
-            _tanh(torch.addmm(drive_candidate, selected, weight_candidate, out=candidate), out=candidate)
+            _tanh(add_product(drive_candidate, selected, weight_candidate, out=candidate), out=candidate)
             h = torch.lerp(h, candidate, update, out=hiddens[t])
         ctx.save_for_backward(first, hidden, weight, gates, hiddens, begin)
+        ctx.products = products
         return hiddens
 
     @staticmethod
@@ -146,7 +165,7 @@ class _GRUScan(Function):
     ) -> tuple[Tensor | None, ...]:
         first, hidden, weight, gates, hiddens, begin = ctx.saved_tensors
         units = weight.shape[0]
-        weight_gates, weight_candidate = weight.split([2 * units, units], dim=1)
+        weight_gates, weight_candidate = weight.to(ctx.products).split([2 * units, units], dim=1)
         keep = _keep(first, gates.dtype)
         resets = first.any(1).tolist()
         h_before = _before(hidden, hiddens, first, begin)
@@ -160,33 +179,34 @@ class _GRUScan(Function):
             _tanh_backward(torch.mul(dh, update, out=product), candidate, grad_input=dcandidate)
             torch.sub(candidate, h_before[t], out=product).mul_(dh)
             _sigmoid_backward(product, update, grad_input=dupdate)
-            torch.mm(dcandidate, weight_candidate.t(), out=dselected)
+            _multiply(dcandidate, weight_candidate.t(), out=dselected)
             _sigmoid_backward(torch.mul(dselected, h_before[t], out=product), reset, grad_input=dreset)
             dh.sub_(torch.mul(dh, update, out=product)).addcmul_(dselected, reset)
-            dh.addmm_(grad_drive[t, :, : 2 * units], weight_gates.t())
+            add_product(dh, grad_drive[t, :, : 2 * units], weight_gates.t(), out=dh)
             if resets[t]:
                 dh.mul_(keep[t])
         grad_weight = None
         if ctx.needs_input_grad[3]:
-            steps = grad_drive.flatten(0, 1)
-            selected = (gates[..., :units] * h_before).flatten(0, 1)
-            grad_weight = torch.cat(
-                [h_before.flatten(0, 1).t() @ steps[:, : 2 * units], selected.t() @ steps[:, 2 * units :]],
-                dim=1,
-            )
-        return grad_drive, None, dh, grad_weight, None
+            grad_gates, grad_candidate = grad_drive.split([2 * units, units], dim=2)
+            selected = gates[..., :units] * h_before
+            parts = [(h_before, grad_gates), (selected, grad_candidate)]
+            grad_weight = torch.cat([_weight_gradient(*part, ctx.products) for part in parts], dim=1)
+        return grad_drive, None, dh, grad_weight, None, None
 
 
 class _RNNScan(Function):
     @staticmethod
-    def forward(ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
+    def forward(
+        ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor, products: torch.dtype
+    ) -> Tensor:
         hiddens = torch.empty_like(drive, memory_format=torch.contiguous_format)
-        h = hidden
+        h, factor = hidden, weight.to(products)
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
                 h = _reset(h, first[t], begin)
-            h = _tanh(torch.addmm(drive[t], h, weight, out=hiddens[t]), out=hiddens[t])
+            h = _tanh(add_product(drive[t], h, factor, out=hiddens[t]), out=hiddens[t])
         ctx.save_for_backward(first, hidden, weight, hiddens, begin)
+        ctx.products = products
         return hiddens
 
     @staticmethod
@@ -197,17 +217,38 @@ class _RNNScan(Function):
         first, hidden, weight, hiddens, begin = ctx.saved_tensors
         keep = _keep(first, hiddens.dtype)
         resets = first.any(1).tolist()
-        grad_drive = torch.empty_like(hiddens)
+        grad_drive, factor = torch.empty_like(hiddens), weight.to(ctx.products).t()
         dh = torch.zeros_like(hidden)  # with respect to the state after frame t
         for t in reversed(range(len(hiddens))):
             _tanh_backward(dh.add_(grad_hiddens[t]), hiddens[t], grad_input=grad_drive[t])
-            torch.mm(grad_drive[t], weight.t(), out=dh)
+            _multiply(grad_drive[t], factor, out=dh)
             if resets[t]:
                 dh.mul_(keep[t])
         grad_weight = None
         if ctx.needs_input_grad[3]:
-            grad_weight = _before(hidden, hiddens, first, begin).flatten(0, 1).t() @ grad_drive.flatten(0, 1)
-        return grad_drive, None, dh, grad_weight, None
+            grad_weight = _weight_gradient(_before(hidden, hiddens, first, begin), grad_drive, ctx.products)
+        return grad_drive, None, dh, grad_weight, None, None
+
+
+def add_product(terms: Tensor, left: Tensor, right: Tensor, out: Tensor | None = None) -> Tensor:
+    """terms + left @ right; the product in the precision of `right`, the sum in that of the others."""
+    if left.dtype == right.dtype:
+        return torch.addmm(terms, left, right, out=out)
+    return torch.add(terms, left.to(right.dtype) @ right, out=out)
+
+
+def _multiply(left: Tensor, right: Tensor, out: Tensor) -> None:
+    """left @ right, in the precision of `right`."""
+    if left.dtype == right.dtype:
+        torch.mm(left, right, out=out)
+    else:
+        out.copy_(left.to(right.dtype) @ right)
+
+
+def _weight_gradient(read: Tensor, gradient: Tensor, products: torch.dtype) -> Tensor:
+    """Of a weight [U, G] by which states [T, B, U] were multiplied, given the gradient [T, B, G] of the products."""
+    read, steps = read.flatten(0, 1), gradient.flatten(0, 1)
+    return (read.to(products).t() @ steps.to(products)).to(gradient.dtype)
 
 
 def fast_tanh(x: Tensor) -> Tensor:

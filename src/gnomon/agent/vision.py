@@ -28,6 +28,8 @@ class Vision(nn.Module):
         """retina is (height, width) in pixels; features the length of the embedding."""
         super().__init__()
         self.retina, self.whitened = retina, whitened
+        self.products: torch.dtype | None = None
+        """Precision of convolutions and matrix products; None: that of the weights."""
         if whitened:
             self.register_buffer("mean", torch.zeros(features))
             self.register_buffer("basis", torch.eye(features))
@@ -41,10 +43,13 @@ class Vision(nn.Module):
 
     def forward(self, pixels: Tensor) -> Tensor:
         """uint8 pixels [N, H, W, 3] -> features [N, F]."""
+        dtype = self.embed.weight.dtype
         # Permuted, [N, 3, H, W] keeps its memory order: channels_last, the faster layout for convolutions.
-        images = pixels.permute(0, 3, 1, 2).to(self.embed.weight.dtype) / 255
-        maps = self.blocks(images).relu_()
-        features = self.embed(maps.permute(0, 2, 3, 1).flatten(1)).relu_()  # [N, H/8, W/8, 32] -> [N, H/8 * W/8 * 32]
+        images = pixels.permute(0, 3, 1, 2).to(dtype) / 255
+        with torch.autocast(images.device.type, self.products, enabled=self.products not in (None, dtype)):
+            maps = self.blocks(images).relu_()
+            features = self.embed(maps.permute(0, 2, 3, 1).flatten(1))  # [N, H/8, W/8, 32] -> [N, H/8 * W/8 * 32]
+        features = features.to(dtype).relu_()
         return (features - self.mean) @ self.basis if self.whitened else features
 
     @torch.no_grad()

@@ -6,10 +6,11 @@ import torch
 
 from gnomon.agent.agent import Agent
 from gnomon.agent.feature_cache import FeatureCache, run_vision
-from gnomon.config import RunConfig
+from gnomon.config import LearningConfig, RunConfig
 from gnomon.lab.laboratory import Laboratory
 from gnomon.learn.actor import Actor
 
+BFLOAT16 = ("avx512_bf16", "amx_bf16", "bf16")  # instructions, as torch names them
 SAMPLE = 2_048  # observations by which features are whitened, spread evenly over all there are
 
 
@@ -19,7 +20,7 @@ def build_actor(config: RunConfig, name: str = "") -> Actor:
     The name gives an actor beside the run's first one random numbers of its own. Lanes start at different points of
     their first episode, so that their episodes do not end together.
     """
-    learning, device = config.learning, usable_device(config.learning.device)
+    learning, device = config.learning, device_for(config.learning)
     laboratory = Laboratory(
         config.task,
         config.optics,
@@ -29,6 +30,8 @@ def build_actor(config: RunConfig, name: str = "") -> Actor:
         device=device,
     )
     agent = untrained_agent(config, laboratory)
+    if learning.precision == "bfloat16":
+        agent.multiply_in(torch.bfloat16)
     drawing = torch.Generator(device).manual_seed(stream(config.seed, f"actions{name}"))
     cache = FeatureCache(agent, laboratory.render, laboratory.observations)
     return Actor(laboratory, agent, cache, drawing, length=learning.unroll)
@@ -54,6 +57,16 @@ def build_agent(config: RunConfig, laboratory: Laboratory) -> Agent:
 def stream(seed: int, purpose: str) -> int:
     """A seed of its own for each purpose, so that one draw more here moves nothing there."""
     return int.from_bytes(hashlib.sha256(f"{seed} {purpose}".encode()).digest()[:7], "big")
+
+
+def device_for(learning: LearningConfig) -> torch.device:
+    """Where to learn; ValueError if this machine cannot do what is asked."""
+    device = usable_device(learning.device)
+    if learning.precision == "bfloat16" and device.type == "cpu":
+        able = torch.cpu.get_capabilities()
+        if not any(able.get(name) for name in BFLOAT16):
+            raise ValueError("precision is 'bfloat16', but this processor has no instructions for it; choose 'single'")
+    return device
 
 
 def usable_device(name: str) -> torch.device:

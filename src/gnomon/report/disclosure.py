@@ -45,6 +45,7 @@ TOPICS: tuple[tuple[str, tuple[str, ...]], ...] = (
      ("trace_decay",)),
     ("Heads that learn faster: the learning rate of the policy and value networks is a multiple of the controller's.",
      ("heads_factor",)),
+    ("Matrix products of vision and memory in bfloat16.", ("precision",)),
     ("Several processes share lanes and batches; gradients are added up before each step.", ("workers",)),
     ("Annealing by frames: learning rates or entropy cost fall in the course of a run.",
      ("final_learning_rate", "final_entropy", "halving_frames")),

@@ -24,7 +24,7 @@ from gnomon.config import PARTS, RunConfig, flat
 from gnomon.declared import as_declared
 from gnomon.lab.laboratory import Laboratory
 from gnomon.lab.tasks import PAPER
-from gnomon.learn.build import usable_device
+from gnomon.learn.build import device_for
 from gnomon.learn.team import settled, share_of
 from gnomon.presets import preset
 
@@ -77,7 +77,7 @@ def expand(name: str, settings: dict[str, Any]) -> list[Training]:
     config = settled(build_config(settings), threads=1)  # cores are for trainings side by side
     Laboratory(config.task, config.optics)  # also checks whether the gaze can reach the task's boxes
     share_of(config)
-    usable_device(config.learning.device)
+    device_for(config.learning)
     return [Training(f"{name}-{seed}", replace(config, seed=seed)) for seed in seeds]
 
 
