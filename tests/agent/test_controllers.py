@@ -18,15 +18,6 @@ def build(name: str) -> Controller:
     return build_controller(name, F, U, torch.Generator().manual_seed(1))
 
 
-def moved(name: str) -> Controller:
-    """With a state to begin with that is not the first one."""
-    controller, generator = build(name), torch.Generator().manual_seed(4)
-    for name in controller.initial_state(1):
-        begin = controller.initial(name)
-        begin.copy_(torch.randn(begin.shape, generator=generator))
-    return controller
-
-
 def frames() -> tuple[Tensor, Tensor]:
     """Features [T * B, F] and first [T, B] with resets on frame 0, inside, and twice in a row."""
     generator = torch.Generator().manual_seed(2)
@@ -42,7 +33,7 @@ def carried(controller: Controller) -> dict[str, Tensor]:
 
 @pytest.fixture(params=CONTROLLERS)
 def controller(request: pytest.FixtureRequest) -> Controller:
-    return moved(request.param)
+    return build(request.param)
 
 
 def test_steps_equal_unroll_with_resets_inside(controller: Controller) -> None:
@@ -122,9 +113,10 @@ def test_reset_touches_only_lanes_whose_episode_begins(controller: Controller) -
         torch.testing.assert_close(tensor[1:], state[name][1:], rtol=0, atol=0)
 
 
-def test_the_initial_state_is_saved_with_the_weights(controller: Controller) -> None:
-    for name in controller.initial_state(1):
-        assert torch.equal(controller.state_dict()[f"begin_{name}"], controller.initial(name))
+def test_episodes_begin_with_zeros_or_with_slots_that_differ(controller: Controller) -> None:
+    for name, tensor in controller.initial_state(B).items():
+        expected = torch.eye(*tensor.shape[1:]) if name == "memory" else torch.zeros(U)
+        assert torch.equal(tensor, expected.expand_as(tensor))
 
 
 def test_same_generator_seed_same_weights(controller: Controller) -> None:

@@ -11,12 +11,10 @@ from gnomon.agent.scans import gru_scan, lstm_scan, rnn_scan
 T, B, U = 5, 3, 4
 
 
-def lstm_loop(
-    drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor, begin_cell: Tensor, begin_hidden: Tensor
-) -> tuple[Tensor, Tensor]:
+def lstm_loop(drive: Tensor, first: Tensor, cell: Tensor, hidden: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     cells, hiddens = [], []
     for t in range(len(drive)):
-        cell, hidden = begun(cell, first[t], begin_cell), begun(hidden, first[t], begin_hidden)
+        cell, hidden = begun(cell, first[t]), begun(hidden, first[t])
         i, f, g, o = (drive[t] + hidden @ weight).split(weight.shape[0], dim=1)
         cell = torch.sigmoid(f) * cell + torch.sigmoid(i) * torch.tanh(g)
         hidden = torch.sigmoid(o) * torch.tanh(cell)
@@ -25,15 +23,15 @@ def lstm_loop(
     return torch.stack(cells), torch.stack(hiddens)
 
 
-def begun(state: Tensor, first: Tensor, begin: Tensor) -> Tensor:
-    return torch.stack([begin if new else row for row, new in zip(state, first, strict=True)])
+def begun(state: Tensor, first: Tensor) -> Tensor:
+    return torch.stack([torch.zeros_like(row) if new else row for row, new in zip(state, first, strict=True)])
 
 
-def gru_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
+def gru_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
     weight_r, weight_z, weight_a = weight.split(weight.shape[0], dim=1)
     hiddens = []
     for t in range(len(drive)):
-        hidden = begun(hidden, first[t], begin)
+        hidden = begun(hidden, first[t])
         drive_r, drive_z, drive_a = drive[t].split(weight.shape[0], dim=1)
         r = torch.sigmoid(drive_r + hidden @ weight_r)
         z = torch.sigmoid(drive_z + hidden @ weight_z)
@@ -43,10 +41,10 @@ def gru_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin
     return torch.stack(hiddens)
 
 
-def rnn_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor) -> Tensor:
+def rnn_loop(drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor) -> Tensor:
     hiddens = []
     for t in range(len(drive)):
-        hidden = begun(hidden, first[t], begin)
+        hidden = begun(hidden, first[t])
         hidden = torch.tanh(drive[t] + hidden @ weight)
         hiddens.append(hidden)
     return torch.stack(hiddens)
@@ -60,7 +58,7 @@ SCANS = [  # scan, loop, gates, tensors of state
 
 
 def draw(gates: int, states: int, dtype: torch.dtype = torch.float64) -> tuple[Tensor, ...]:
-    """drive, first, states, weight, beginnings; resets on the first frame, twice in a row, on the last, and never."""
+    """drive, first, states, weight; resets on the first frame, twice in a row, on the last, and never."""
     generator = torch.Generator().manual_seed(3)
 
     def leaf(*shape: int) -> Tensor:
@@ -69,8 +67,7 @@ def draw(gates: int, states: int, dtype: torch.dtype = torch.float64) -> tuple[T
     first = torch.zeros(T, B, dtype=torch.bool)
     first[0, 0] = first[2, 1] = first[3, 1] = first[4, 0] = True
     carried = [leaf(B, U) for _ in range(states)]
-    begin = [leaf(U).detach() for _ in range(states)]
-    return leaf(T, B, gates * U), first, *carried, leaf(U, gates * U), *begin
+    return leaf(T, B, gates * U), first, *carried, leaf(U, gates * U)
 
 
 def pair(result: Tensor | tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -146,8 +143,8 @@ def test_a_frozen_weight_gets_no_gradient_but_passes_it_on(
 def test_lstm_cell_alone_may_carry_the_loss() -> None:
     grads = []
     for run in (lstm_scan, lstm_loop):
-        inputs = draw(4, 2)
-        run(*inputs)[0].square().sum().backward()
+        drive, first, cell, hidden, weight = inputs = draw(4, 2)
+        run(drive, first, cell, hidden, weight)[0].square().sum().backward()
         grads.append([x.grad for x in inputs if x.requires_grad])
     for ours, expected in zip(*grads, strict=True):
         torch.testing.assert_close(ours, expected, rtol=1e-12, atol=1e-12)

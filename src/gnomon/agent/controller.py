@@ -32,7 +32,6 @@ class Controller(nn.Module, ABC):
         super().__init__()
         self.check_units(units)
         self.units = units
-        self.set_initial_state({})
 
     @classmethod
     def check_units(cls, units: int) -> None:
@@ -51,19 +50,10 @@ class Controller(nn.Module, ABC):
     def drive(self, features: Tensor) -> Tensor:
         """What the present frame alone contributes: features [N, F] -> [N, D]."""
 
-    def set_initial_state(self, state: State) -> None:
-        """Let episodes begin with this state, without a leading axis of lanes."""
-        self._state_names = tuple(state)
-        for name, tensor in state.items():
-            self.register_buffer(f"begin_{name}", tensor)
-
     def initial_state(self, lanes: int) -> State:
-        """The state before the first frame of an episode."""
-        return {name: self.initial(name).repeat(lanes, *[1] * self.initial(name).dim()) for name in self._state_names}
-
-    def initial(self, name: str) -> Tensor:
-        """What an episode begins with in these units: [...]."""
-        return self.get_buffer(f"begin_{name}")
+        """The state before the first frame of an episode: zeros, where a controller does not say otherwise."""
+        names = self.unit_names if self.recurrent else ()
+        return {name: next(self.parameters()).new_zeros(lanes, self.units) for name in names}
 
     @abstractmethod
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
@@ -81,6 +71,6 @@ class Controller(nn.Module, ABC):
         if not first.any():
             return state
         return {
-            name: torch.where(first.view(-1, *[1] * (tensor.dim() - 1)), self.initial(name), tensor)
-            for name, tensor in state.items()
+            name: torch.where(first.view(-1, *[1] * (state[name].dim() - 1)), initial, state[name])
+            for name, initial in self.initial_state(1).items()
         }

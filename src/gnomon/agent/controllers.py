@@ -41,7 +41,6 @@ class RNN(Controller):
         self.drive_size = units
         self.input = linear(features, units, generator)
         self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, units), units, generator))
-        self.set_initial_state({"hidden": torch.zeros(units)})
 
     def drive(self, features: Tensor) -> Tensor:
         return self.input(features)
@@ -51,7 +50,7 @@ class RNN(Controller):
         return hidden, {"hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        hidden = rnn_scan(drive, first, state["hidden"], self.recurrent_weight, self.initial("hidden"), self.products)
+        hidden = rnn_scan(drive, first, state["hidden"], self.recurrent_weight, self.products)
         return hidden, {"hidden": hidden[-1]}, {"hidden": hidden}
 
 
@@ -66,7 +65,6 @@ class GRU(Controller):
         self.drive_size = 3 * units
         self.input = linear(features, 3 * units, generator)
         self.recurrent_weight = nn.Parameter(truncated_normal_(torch.empty(units, 3 * units), units, generator))
-        self.set_initial_state({"hidden": torch.zeros(units)})
 
     @torch.no_grad()
     def chrono_initialise(self, span: float, generator: Generator) -> None:
@@ -86,7 +84,7 @@ class GRU(Controller):
         return hidden, {"hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        hidden = gru_scan(drive, first, state["hidden"], self.recurrent_weight, self.initial("hidden"), self.products)
+        hidden = gru_scan(drive, first, state["hidden"], self.recurrent_weight, self.products)
         return hidden, {"hidden": hidden[-1]}, {"hidden": hidden}
 
 
@@ -106,7 +104,6 @@ class LSTM(Controller):
         self.bias = nn.Parameter(torch.zeros(4 * units))
         with torch.no_grad():
             self.bias[units : 2 * units] = 1.0  # a time constant of about 3 frames
-        self.set_initial_state({"cell": torch.zeros(units), "hidden": torch.zeros(units)})
 
     @torch.no_grad()
     def chrono_initialise(self, span: float, generator: Generator) -> None:
@@ -126,8 +123,7 @@ class LSTM(Controller):
         return hidden, {"cell": cell, "hidden": hidden}
 
     def unroll(self, drive: Tensor, first: Tensor, state: State) -> tuple[Tensor, State, dict[str, Tensor]]:
-        rest = (self.recurrent_weight, self.initial("cell"), self.initial("hidden"), self.products)
-        cell, hidden = lstm_scan(drive, first, state["cell"], state["hidden"], *rest)
+        cell, hidden = lstm_scan(drive, first, state["cell"], state["hidden"], self.recurrent_weight, self.products)
         return hidden, {"cell": cell[-1], "hidden": hidden[-1]}, {"cell": cell, "hidden": hidden}
 
 

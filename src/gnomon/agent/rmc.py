@@ -36,8 +36,11 @@ class RelationalMemory(Controller):
         self.memory_to_gates = linear(size, 2 * size, generator)
         with torch.no_grad():
             self.input_to_gates.bias[size:] = 1.0  # a time constant of about 3 frames
-        # Distinct rows: with equal ones, attention could never tell the slots apart.
-        self.set_initial_state({"memory": torch.eye(SLOTS, size)})
+
+    def initial_state(self, lanes: int) -> State:
+        """Distinct rows: with equal ones, attention could never tell the slots apart."""
+        weight = self.project.weight
+        return {"memory": torch.eye(SLOTS, self.size, dtype=weight.dtype, device=weight.device).repeat(lanes, 1, 1)}
 
     @torch.no_grad()
     def chrono_initialise(self, span: float, generator: Generator) -> None:

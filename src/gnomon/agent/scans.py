@@ -5,8 +5,8 @@ gradient step by step. Here the forward pass fills one buffer per quantity, the 
 and the weight's gradient is one matrix product over all T*B steps.
 
 Shapes: T frames, B lanes, U units. `drive` is what the present frame alone contributes to the gates (input
-weights and bias already applied). Where `first[t, b]` is true an episode begins: before frame t, lane b is in the
-state that episodes begin with, which is a constant: no gradient goes there.
+weights and bias already applied). Where `first[t, b]` is true an episode begins: before frame t, the state of lane b
+is 0, and no gradient goes there.
 
 `products` is the precision in which matrices are multiplied (by default the weight's): all else, and every sum of
 products, has that of the weight.
@@ -30,38 +30,36 @@ def lstm_scan(
     cell: Tensor,
     hidden: Tensor,
     weight: Tensor,
-    begin_cell: Tensor,
-    begin_hidden: Tensor,
     products: torch.dtype | None = None,
 ) -> tuple[Tensor, Tensor]:
     """Run an LSTM over an unroll.
 
     drive [T, B, 4U] in the order i, f, g, o; first [T, B] bool; cell and hidden [B, U] before frame 0; weight
-    [U, 4U]; begin_cell and begin_hidden [U]. Returns cell and hidden after each frame, both [T, B, U].
+    [U, 4U]. Returns cell and hidden after each frame, both [T, B, U].
     """
-    return _LSTMScan.apply(drive, first, cell, hidden, weight, begin_cell, begin_hidden, products or weight.dtype)
+    return _LSTMScan.apply(drive, first, cell, hidden, weight, products or weight.dtype)
 
 
 def gru_scan(
-    drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor, products: torch.dtype | None = None
+    drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, products: torch.dtype | None = None
 ) -> Tensor:
     """Run a GRU over an unroll; the reset gate acts before the recurrent weight, as in Cho et al. (2014).
 
-    drive [T, B, 3U] in the order reset, update, candidate; first [T, B] bool; hidden [B, U]; weight [U, 3U]; begin
-    [U]. Returns hidden after each frame [T, B, U].
+    drive [T, B, 3U] in the order reset, update, candidate; first [T, B] bool; hidden [B, U]; weight [U, 3U].
+    Returns hidden after each frame [T, B, U].
     """
-    return _GRUScan.apply(drive, first, hidden, weight, begin, products or weight.dtype)
+    return _GRUScan.apply(drive, first, hidden, weight, products or weight.dtype)
 
 
 def rnn_scan(
-    drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor, products: torch.dtype | None = None
+    drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, products: torch.dtype | None = None
 ) -> Tensor:
     """Run a tanh (Elman) network over an unroll.
 
-    drive [T, B, U]; first [T, B] bool; hidden [B, U]; weight [U, U]; begin [U].
+    drive [T, B, U]; first [T, B] bool; hidden [B, U]; weight [U, U].
     Returns hidden after each frame [T, B, U].
     """
-    return _RNNScan.apply(drive, first, hidden, weight, begin, products or weight.dtype)
+    return _RNNScan.apply(drive, first, hidden, weight, products or weight.dtype)
 
 
 class _LSTMScan(Function):
@@ -73,8 +71,6 @@ class _LSTMScan(Function):
         cell: Tensor,
         hidden: Tensor,
         weight: Tensor,
-        begin_cell: Tensor,
-        begin_hidden: Tensor,
         products: torch.dtype,
     ) -> tuple[Tensor, Tensor]:
         units, factor = weight.shape[0], weight.to(products)
@@ -84,7 +80,7 @@ class _LSTMScan(Function):
         c, h = cell, hidden
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
-                c, h = _reset(c, first[t], begin_cell), _reset(h, first[t], begin_hidden)
+                c, h = _reset(c, first[t]), _reset(h, first[t])
             add_product(drive[t], h, factor, out=gates[t])
             i_and_f, g, o = gates[t].split([2 * units, units, units], dim=1)
             i, f = i_and_f.sigmoid_().chunk(2, dim=1)
@@ -92,7 +88,7 @@ class _LSTMScan(Function):
             o.sigmoid_()
             c = torch.mul(f, c, out=cells[t]).addcmul_(i, g)
             h = torch.mul(_tanh(c, out=squashed[t]), o, out=hiddens[t])
-        ctx.save_for_backward(first, cell, hidden, weight, gates, cells, hiddens, squashed, begin_cell, begin_hidden)
+        ctx.save_for_backward(first, cell, hidden, weight, gates, cells, hiddens, squashed)
         ctx.products = products
         ctx.set_materialize_grads(False)
         return cells, hiddens
@@ -102,8 +98,7 @@ class _LSTMScan(Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
         ctx: Any, grad_cells: Tensor | None, grad_hiddens: Tensor | None
     ) -> tuple[Tensor | None, ...]:
-        first, cell, hidden, weight, gates, cells, hiddens, squashed, begin_cell, begin_hidden = ctx.saved_tensors
-        keep = _keep(first, gates.dtype)
+        first, cell, hidden, weight, gates, cells, hiddens, squashed = ctx.saved_tensors
         resets = first.any(1).tolist()
         grad_drive = torch.empty_like(gates)
         dc, dh = torch.zeros_like(cell), torch.zeros_like(hidden)  # with respect to the state after frame t
@@ -113,7 +108,7 @@ class _LSTMScan(Function):
             di, df, dg, do = grad_drive[t].chunk(4, dim=1)
             c_before = cells[t - 1] if t else cell
             if resets[t]:
-                c_before = _reset(c_before, first[t], begin_cell)
+                c_before = _reset(c_before, first[t])
             if grad_hiddens is not None:
                 dh.add_(grad_hiddens[t])
             if grad_cells is not None:
@@ -126,18 +121,17 @@ class _LSTMScan(Function):
             dc.mul_(f)
             _multiply(grad_drive[t], factor, out=dh)
             if resets[t]:
-                dc.mul_(keep[t])
-                dh.mul_(keep[t])
+                dc, dh = _reset(dc, first[t]), _reset(dh, first[t])
         grad_weight = None
         if ctx.needs_input_grad[4]:
-            grad_weight = _weight_gradient(_before(hidden, hiddens, first, begin_hidden), grad_drive, ctx.products)
-        return grad_drive, None, dc, dh, grad_weight, None, None, None
+            grad_weight = _weight_gradient(_before(hidden, hiddens, first), grad_drive, ctx.products)
+        return grad_drive, None, dc, dh, grad_weight, None
 
 
 class _GRUScan(Function):
     @staticmethod
     def forward(
-        ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor, products: torch.dtype
+        ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, products: torch.dtype
     ) -> Tensor:
         units = weight.shape[0]
         gates = torch.empty_like(drive, memory_format=torch.contiguous_format)  # after their sigmoid or tanh
@@ -146,7 +140,7 @@ class _GRUScan(Function):
         h, selected = hidden, torch.empty_like(hidden)
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
-                h = _reset(h, first[t], begin)
+                h = _reset(h, first[t])
             drive_gates, drive_candidate = drive[t].split([2 * units, units], dim=1)
             reset_and_update, candidate = gates[t].split([2 * units, units], dim=1)
             add_product(drive_gates, h, weight_gates, out=reset_and_update)
@@ -154,7 +148,7 @@ class _GRUScan(Function):
             torch.mul(reset, h, out=selected)
             _tanh(add_product(drive_candidate, selected, weight_candidate, out=candidate), out=candidate)
             h = torch.lerp(h, candidate, update, out=hiddens[t])
-        ctx.save_for_backward(first, hidden, weight, gates, hiddens, begin)
+        ctx.save_for_backward(first, hidden, weight, gates, hiddens)
         ctx.products = products
         return hiddens
 
@@ -163,12 +157,11 @@ class _GRUScan(Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
         ctx: Any, grad_hiddens: Tensor
     ) -> tuple[Tensor | None, ...]:
-        first, hidden, weight, gates, hiddens, begin = ctx.saved_tensors
+        first, hidden, weight, gates, hiddens = ctx.saved_tensors
         units = weight.shape[0]
         weight_gates, weight_candidate = weight.to(ctx.products).split([2 * units, units], dim=1)
-        keep = _keep(first, gates.dtype)
         resets = first.any(1).tolist()
-        h_before = _before(hidden, hiddens, first, begin)
+        h_before = _before(hidden, hiddens, first)
         grad_drive = torch.empty_like(gates)
         dh = torch.zeros_like(hidden)  # with respect to the state after frame t
         product, dselected = torch.empty_like(hidden), torch.empty_like(hidden)
@@ -184,28 +177,28 @@ class _GRUScan(Function):
             dh.sub_(torch.mul(dh, update, out=product)).addcmul_(dselected, reset)
             add_product(dh, grad_drive[t, :, : 2 * units], weight_gates.t(), out=dh)
             if resets[t]:
-                dh.mul_(keep[t])
+                dh = _reset(dh, first[t])
         grad_weight = None
         if ctx.needs_input_grad[3]:
             grad_gates, grad_candidate = grad_drive.split([2 * units, units], dim=2)
             selected = gates[..., :units] * h_before
-            parts = [(h_before, grad_gates), (selected, grad_candidate)]
-            grad_weight = torch.cat([_weight_gradient(*part, ctx.products) for part in parts], dim=1)
-        return grad_drive, None, dh, grad_weight, None, None
+            parts = ((h_before, grad_gates), (selected, grad_candidate))
+            grad_weight = torch.cat([_weight_gradient(read, grad, ctx.products) for read, grad in parts], dim=1)
+        return grad_drive, None, dh, grad_weight, None
 
 
 class _RNNScan(Function):
     @staticmethod
     def forward(
-        ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, begin: Tensor, products: torch.dtype
+        ctx: Any, drive: Tensor, first: Tensor, hidden: Tensor, weight: Tensor, products: torch.dtype
     ) -> Tensor:
         hiddens = torch.empty_like(drive, memory_format=torch.contiguous_format)
         h, factor = hidden, weight.to(products)
         for t, resets in enumerate(first.any(1).tolist()):
             if resets:
-                h = _reset(h, first[t], begin)
+                h = _reset(h, first[t])
             h = _tanh(add_product(drive[t], h, factor, out=hiddens[t]), out=hiddens[t])
-        ctx.save_for_backward(first, hidden, weight, hiddens, begin)
+        ctx.save_for_backward(first, hidden, weight, hiddens)
         ctx.products = products
         return hiddens
 
@@ -214,8 +207,7 @@ class _RNNScan(Function):
     def backward(  # pyright: ignore[reportIncompatibleMethodOverride]
         ctx: Any, grad_hiddens: Tensor
     ) -> tuple[Tensor | None, ...]:
-        first, hidden, weight, hiddens, begin = ctx.saved_tensors
-        keep = _keep(first, hiddens.dtype)
+        first, hidden, weight, hiddens = ctx.saved_tensors
         resets = first.any(1).tolist()
         grad_drive, factor = torch.empty_like(hiddens), weight.to(ctx.products).t()
         dh = torch.zeros_like(hidden)  # with respect to the state after frame t
@@ -223,11 +215,11 @@ class _RNNScan(Function):
             _tanh_backward(dh.add_(grad_hiddens[t]), hiddens[t], grad_input=grad_drive[t])
             _multiply(grad_drive[t], factor, out=dh)
             if resets[t]:
-                dh.mul_(keep[t])
+                dh = _reset(dh, first[t])
         grad_weight = None
         if ctx.needs_input_grad[3]:
-            grad_weight = _weight_gradient(_before(hidden, hiddens, first, begin), grad_drive, ctx.products)
-        return grad_drive, None, dh, grad_weight, None, None
+            grad_weight = _weight_gradient(_before(hidden, hiddens, first), grad_drive, ctx.products)
+        return grad_drive, None, dh, grad_weight, None
 
 
 def add_product(terms: Tensor, left: Tensor, right: Tensor, out: Tensor | None = None) -> Tensor:
@@ -261,16 +253,11 @@ def _tanh(x: Tensor, out: Tensor) -> Tensor:
     return torch.mul(x, 2, out=out).sigmoid_().mul_(2).sub_(1)
 
 
-def _keep(first: Tensor, dtype: torch.dtype) -> Tensor:
-    """1 where a lane's state is carried into a frame, 0 where an episode begins: [T, B, 1]."""
-    return first.logical_not().to(dtype).unsqueeze(-1)
+def _reset(state: Tensor, first: Tensor) -> Tensor:
+    """A state, or its gradient, [..., B, U]: 0 where an episode begins."""
+    return state.masked_fill(first.unsqueeze(-1), 0.0)
 
 
-def _reset(state: Tensor, first: Tensor, begin: Tensor) -> Tensor:
-    """The state that episodes begin with [U] where one begins, the carried one [..., B, U] elsewhere."""
-    return torch.where(first.unsqueeze(-1), begin, state)
-
-
-def _before(initial: Tensor, states: Tensor, first: Tensor, begin: Tensor) -> Tensor:
+def _before(initial: Tensor, states: Tensor, first: Tensor) -> Tensor:
     """The state each frame started from, resets applied: [T, B, U]."""
-    return torch.cat([_reset(initial, first[0], begin).unsqueeze(0), _reset(states[:-1], first[1:], begin)])
+    return _reset(torch.cat([initial.unsqueeze(0), states[:-1]]), first)
