@@ -11,11 +11,12 @@ RIVALS = Path(__file__).parents[1] / "benchmarks" / "rivals"
 
 
 def test_other_libraries_are_measured_beside_the_preset() -> None:
-    """The first rollout is for warming up; a second one is counted."""
+    """The first rounds are for warming up; then one is counted, with all its unrolls."""
     words = (sys.executable, str(RIVALS / "own.py"), "0.01", "0")
     said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     [counted] = [json.loads(line.removeprefix("meter: ")) for line in said.splitlines()]
     learning = preset("laptop").learning
-    assert counted["frames"] == learning.lanes * learning.unroll
+    updates = learning.optimiser.vision_every  # in a round
+    assert counted["frames"] == updates * learning.batch * learning.unroll
     assert counted["seconds"] > 0
     assert counted["rewarded"] <= counted["trials"]

@@ -13,7 +13,7 @@ from gnomon.learn.malloc import keep_freed_memory
 from gnomon.records.runs import RunFolder
 
 keep_freed_memory()
-config = replace(LAPTOP, seed=SEED)
+config = replace(LAPTOP, seed=SEED, learning=replace(LAPTOP.learning, workers=1))
 with tempfile.TemporaryDirectory() as folder:
     trainer = Trainer(config, RunFolder(Path(folder)))
 take_trials = trainer.source.take_trials
@@ -26,7 +26,8 @@ def count_trials():
 
 
 trainer.source.take_trials = count_trials
-METER.rollout = config.learning.lanes * config.learning.unroll
+trainer.round()
+METER.rollout = trainer.frames  # of one round: several unrolls
 while True:
     METER.acted(METER.rollout)
     trainer.round()
