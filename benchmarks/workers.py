@@ -17,7 +17,8 @@ import tyro
 from rich.console import Console
 from rich.table import Table
 
-from gnomon.config import RunConfig
+from gnomon.config import LearningConfig, RunConfig
+from gnomon.learn.build import device_for
 from gnomon.learn.loop import Trainer
 from gnomon.learn.malloc import keep_freed_memory
 from gnomon.presets import preset
@@ -76,6 +77,10 @@ def main(options: Options) -> None:
         f"{options.workers} workers": {"workers": options.workers},
         "bfloat16": {"workers": 1, "precision": "bfloat16"},
     }
+    try:
+        device_for(LearningConfig(**ways["bfloat16"]))
+    except ValueError:  # not on this processor
+        del ways["bfloat16"]
     table = Table("agent", "phase", *ways, "times the frames")
     with tempfile.TemporaryDirectory() as folder:
         for controller in CONTROLLERS:
