@@ -1,10 +1,10 @@
 """The controllers the paper compares, by name: what lies between seeing and acting."""
 
 import torch
-import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
 from gnomon.agent.controller import Controller, State
+from gnomon.agent.products import affine
 from gnomon.agent.rmc import RelationalMemory
 from gnomon.agent.scans import add_product, fast_tanh, gru_scan, lstm_scan, rnn_scan
 from gnomon.agent.weights import chrono_biases, linear, truncated_normal_
@@ -112,7 +112,7 @@ class LSTM(Controller):
         self.bias[2 * self.units - len(forget) : 2 * self.units] = forget
 
     def drive(self, features: Tensor) -> Tensor:
-        return F.linear(features, self.input_weight, self.bias)
+        return affine(features, self.input_weight, self.bias)
 
     def step(self, drive: Tensor, state: State) -> tuple[Tensor, State]:
         gates = add_product(drive, state["hidden"], self.recurrent_weight.to(self.products))

@@ -19,6 +19,8 @@ from torch import Tensor
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
+from gnomon.agent.products import multiply
+
 # Fused derivatives, given y = sigmoid(x) or tanh(x): grad * y * (1 - y) and grad * (1 - y * y).
 _sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 _tanh_backward = torch.ops.aten.tanh_backward.grad_input
@@ -119,7 +121,7 @@ class _LSTMScan(Function):
             _sigmoid_backward(torch.mul(dc, c_before, out=product), f, grad_input=df)
             _tanh_backward(torch.mul(dc, i, out=product), g, grad_input=dg)
             dc.mul_(f)
-            _multiply(grad_drive[t], factor, out=dh)
+            dh = _multiply(grad_drive[t], factor)
             if resets[t]:
                 dc, dh = _reset(dc, first[t]), _reset(dh, first[t])
         grad_weight = None
@@ -164,7 +166,7 @@ class _GRUScan(Function):
         h_before = _before(hidden, hiddens, first)
         grad_drive = torch.empty_like(gates)
         dh = torch.zeros_like(hidden)  # with respect to the state after frame t
-        product, dselected = torch.empty_like(hidden), torch.empty_like(hidden)
+        product = torch.empty_like(hidden)
         for t in reversed(range(len(gates))):
             reset, update, candidate = gates[t].chunk(3, dim=1)
             dreset, dupdate, dcandidate = grad_drive[t].chunk(3, dim=1)
@@ -172,7 +174,7 @@ class _GRUScan(Function):
             _tanh_backward(torch.mul(dh, update, out=product), candidate, grad_input=dcandidate)
             torch.sub(candidate, h_before[t], out=product).mul_(dh)
             _sigmoid_backward(product, update, grad_input=dupdate)
-            _multiply(dcandidate, weight_candidate.t(), out=dselected)
+            dselected = _multiply(dcandidate, weight_candidate.t())
             _sigmoid_backward(torch.mul(dselected, h_before[t], out=product), reset, grad_input=dreset)
             dh.sub_(torch.mul(dh, update, out=product)).addcmul_(dselected, reset)
             add_product(dh, grad_drive[t, :, : 2 * units], weight_gates.t(), out=dh)
@@ -213,7 +215,7 @@ class _RNNScan(Function):
         dh = torch.zeros_like(hidden)  # with respect to the state after frame t
         for t in reversed(range(len(hiddens))):
             _tanh_backward(dh.add_(grad_hiddens[t]), hiddens[t], grad_input=grad_drive[t])
-            _multiply(grad_drive[t], factor, out=dh)
+            dh = _multiply(grad_drive[t], factor)
             if resets[t]:
                 dh = _reset(dh, first[t])
         grad_weight = None
@@ -224,23 +226,18 @@ class _RNNScan(Function):
 
 def add_product(terms: Tensor, left: Tensor, right: Tensor, out: Tensor | None = None) -> Tensor:
     """terms + left @ right; the product in the precision of `right`, the sum in that of the others."""
-    if left.dtype == right.dtype:
-        return torch.addmm(terms, left, right, out=out)
-    return torch.add(terms, left.to(right.dtype) @ right, out=out)
+    return torch.add(terms, multiply(left.to(right.dtype), right), out=out)
 
 
-def _multiply(left: Tensor, right: Tensor, out: Tensor) -> None:
-    """left @ right, in the precision of `right`."""
-    if left.dtype == right.dtype:
-        torch.mm(left, right, out=out)
-    else:
-        out.copy_(left.to(right.dtype) @ right)
+def _multiply(left: Tensor, right: Tensor) -> Tensor:
+    """left @ right, multiplied in the precision of `right`; the result has that of `left`."""
+    return multiply(left.to(right.dtype), right).to(left.dtype)
 
 
 def _weight_gradient(read: Tensor, gradient: Tensor, products: torch.dtype) -> Tensor:
     """Of a weight [U, G] by which states [T, B, U] were multiplied, given the gradient [T, B, G] of the products."""
     read, steps = read.flatten(0, 1), gradient.flatten(0, 1)
-    return (read.to(products).t() @ steps.to(products)).to(gradient.dtype)
+    return _multiply(read.t(), steps.to(products))
 
 
 def fast_tanh(x: Tensor) -> Tensor:

@@ -4,6 +4,7 @@ import torch
 import torch.nn.functional as F
 from torch import Generator, Tensor, nn
 
+from gnomon.agent.products import multiply
 from gnomon.agent.weights import conv3x3, linear
 
 MAPS = (16, 32, 32)  # feature maps of the three blocks
@@ -50,7 +51,7 @@ class Vision(nn.Module):
             maps = self.blocks(images).relu_()
             features = self.embed(maps.permute(0, 2, 3, 1).flatten(1))  # [N, H/8, W/8, 32] -> [N, H/8 * W/8 * 32]
         features = features.to(dtype).relu_()
-        return (features - self.mean) @ self.basis if self.whitened else features
+        return multiply(features - self.mean, self.basis) if self.whitened else features
 
     @torch.no_grad()
     def whiten(self, features: Tensor, smallest: float) -> None:

@@ -5,6 +5,8 @@ from typing import TypeVar
 import torch
 from torch import Generator, Tensor, nn
 
+from gnomon.agent.products import Linear
+
 Layer = TypeVar("Layer", nn.Linear, nn.Conv2d)
 
 
@@ -17,7 +19,7 @@ def truncated_normal_(weight: Tensor, fan_in: int, generator: Generator) -> Tens
 
 def linear(inputs: int, outputs: int, generator: Generator) -> nn.Linear:
     """A linear layer with zero biases."""
-    return _fill(nn.Linear(inputs, outputs, device="meta"), inputs, generator)
+    return _fill(Linear(inputs, outputs, device="meta"), inputs, generator)
 
 
 def conv3x3(maps_in: int, maps_out: int, generator: Generator) -> nn.Conv2d:
