@@ -23,13 +23,13 @@ from gnomon.presets import PRESETS, preset
 def test_every_preset_survives_json(name: str, task: str, controller: str) -> None:
     config = preset(name, task, controller)
     text = config.to_json()
-    assert json.loads(text)["format"] == 5
+    assert json.loads(text)["format"] == 6
     assert RunConfig.from_json(text) == config
 
 
 def test_settings_that_are_not_named_keep_their_defaults() -> None:
-    assert RunConfig.from_json('{"format": 5}') == RunConfig()
-    some = RunConfig.from_json('{"format": 5, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
+    assert RunConfig.from_json('{"format": 6}') == RunConfig()
+    some = RunConfig.from_json('{"format": 6, "learning": {"lanes": 7, "loss": {"discount": 1}}, "seed": 5}')
     assert (some.learning.lanes, some.learning.loss.discount, some.seed) == (7, 1.0, 5)
     assert (some.learning.batch, some.learning.loss.entropy_cost) == (32, 0.01)
 
@@ -52,7 +52,6 @@ def test_the_default_of_learning_is_the_paper() -> None:
         "batch": 32,
         "optimiser": {
             "learning_rate": 1e-5,
-            "heads_factor": 1.0,
             "vision_learning_rate": 1e-5,
             "betas": (0.9, 0.999),
             "epsilon": 1e-4,
@@ -60,12 +59,11 @@ def test_the_default_of_learning_is_the_paper() -> None:
             "vision_every": 1,
             "vision_sample": 0,
         },
-        "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.01, "horizon": 0, "trace_decay": 1.0},
+        "loss": {"discount": 0.99, "value_cost": 0.5, "entropy_cost": 0.01, "horizon": 0},
         "schedule": {
             "frames": 3_200_000_000,
             "final_learning_rate": 1.0,
             "final_entropy": 1.0,
-            "halving_frames": 0,
         },
         "workers": 1,
         "device": "cpu",
@@ -118,15 +116,15 @@ WHOLE, TABLE = "it must be a whole number", "it must be an object with settings"
         ({"task": {"name": []}}, "unknown task []; choose "),
         ({"learning": {"aids": {}}}, "LearningConfig has no setting aids; it has batch, "),
         # Unknown formats.
-        ({"format": 4}, "format is 4; this version of gnomon reads 5"),
-        ({"format": 6}, "format is 6; this version of gnomon reads 5"),
-        ({"format": "5"}, "format is '5'; this version of gnomon reads 5"),
-        ({"format": None}, "format is None; this version of gnomon reads 5"),
+        ({"format": 5}, "format is 5; this version of gnomon reads 6"),
+        ({"format": 7}, "format is 7; this version of gnomon reads 6"),
+        ({"format": "5"}, "format is '5'; this version of gnomon reads 6"),
+        ({"format": None}, "format is None; this version of gnomon reads 6"),
     ],
 )
 def test_a_mistake_is_said_in_one_line(tmp_path: Path, settings: dict[str, Any], said: str) -> None:
     path = tmp_path / "config.json"
-    path.write_text(json.dumps({"format": 5, **settings}))
+    path.write_text(json.dumps({"format": 6, **settings}))
     with pytest.raises(ValueError) as error:  # noqa: PT011 (the message is compared below)
         read_config(path)
     assert str(error.value).startswith(f"{path}: {said}")

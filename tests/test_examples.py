@@ -170,32 +170,3 @@ def test_what_an_agent_without_memory_learns() -> None:
     means, within = names["learn"](names["Setting"](unroll=400), updates=15)
     assert means.shape == (10,)
     assert 0.05 < within < 1
-
-
-def test_how_noisy_the_gradient_is_separates_signal_from_noise() -> None:
-    example = runpy.run_path(str(EXAMPLES / "how_noisy_the_gradient_is.py"))
-    count, weights = 400, 50
-    generator = torch.Generator().manual_seed(0)
-    signal = torch.zeros(len(example["LAMBDAS"]), weights)
-    signal[:, 0] = 2.0
-    signal[1] *= -1.0  # leads astray
-    size = torch.ones(len(signal), 1)
-    size[2] = 0.5  # quieter
-    batches = signal + size * torch.randn(count, len(signal), weights, generator=generator)
-    first, astray, quieter = example["compare"](batches)[:3]
-    assert first.signal == pytest.approx(2.0, abs=0.15)
-    assert first.noise == pytest.approx(weights**0.5, rel=0.05)
-    assert (first.cosine, first.gain) == (pytest.approx(1.0, abs=0.1), pytest.approx(1.0))
-    assert astray.cosine == pytest.approx(-1.0, abs=0.1)
-    assert astray.gain < -0.8
-    assert quieter.gain == pytest.approx((weights + 4) / (weights / 4 + 4), rel=0.2)
-
-
-def test_how_noisy_the_gradient_is_reads_a_run(tmp_path: Path, capsys: Captured) -> None:
-    trainer = start(CONFIG, tmp_path / "small")
-    trainer.run(Limits(frames=FRAMES_PER_ROUND))
-    example = runpy.run_path(str(EXAMPLES / "how_noisy_the_gradient_is.py"))
-    rows = example["main"](trainer.folder.path, 2)
-    assert [row.trace_decay for row in rows] == list(example["LAMBDAS"])
-    assert all(row.noise > 0 for row in rows)
-    assert "lambda   signal    noise" in capsys.readouterr().out

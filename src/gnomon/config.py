@@ -17,7 +17,7 @@ from gnomon.lab.tasks import TASKS, ReadySetGo, Task
 
 WHOLE = 2**63 - 1  # the largest whole number that files and tensors hold
 MANY = 2**20  # lanes, frames of a trajectory, trajectories of a batch: more would not fit into any memory
-FORMAT = 5  # of config.json
+FORMAT = 6  # of config.json
 PRECISIONS = ("single", "bfloat16")
 
 
@@ -26,9 +26,7 @@ class Optimiser:
     """Adam, one for the controller and the heads and one for vision. Losses are sums over a batch."""
 
     learning_rate: float = 1e-5
-    """Of the controller, at the start."""
-    heads_factor: float = 1.0
-    """The learning rate of the heads (the policy and value networks) is that of the controller times this."""
+    """Of the controller and the heads (the policy and value networks), at the start."""
     vision_learning_rate: float = 1e-5
     """Of vision, at the start."""
     betas: tuple[float, float] = (0.9, 0.999)
@@ -43,7 +41,7 @@ class Optimiser:
     """Observations that an update of vision learns from, drawn at random, and that are seen anew after it; 0: all."""
 
     def __post_init__(self) -> None:
-        require(self, "learning_rate", "heads_factor", "vision_learning_rate", "epsilon", "clip_norm", above=0)
+        require(self, "learning_rate", "vision_learning_rate", "epsilon", "clip_norm", above=0)
         require(self, "vision_every", at_least=1)
         require(self, "vision_sample", at_least=0)
         if any(not 0 <= beta < 1 for beta in self.betas):
@@ -62,14 +60,11 @@ class Loss:
     """Weight of the policy's entropy (nats) at the start."""
     horizon: int = 0
     """Steps that V-trace and the losses see at a time ("10-step RL": 10); 0 is the whole trajectory."""
-    trace_decay: float = 1.0
-    """V-trace's lambda: 1 goes by all rewards up to the end of the trajectory, less goes sooner by the value."""
 
     def __post_init__(self) -> None:
         require(self, "value_cost", "entropy_cost", "horizon", at_least=0)
-        for name in ("discount", "trace_decay"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must lie between 0 and 1")
+        if not 0 <= self.discount <= 1:
+            raise ValueError(f"discount is {self.discount}; it must lie between 0 and 1")
 
 
 @dataclass(frozen=True)
@@ -82,21 +77,16 @@ class Schedule:
     """Share of the learning rates that is left at the end; they fall in a straight line."""
     final_entropy: float = 1.0
     """Share of the entropy cost that is left at the end; it falls in equal ratios."""
-    halving_frames: int = 0
-    """Frames after which the learning rates are a half, after twice as many a third, and so on; 0: they are not. The
-    straight line comes on top."""
 
     def __post_init__(self) -> None:
         require(self, "frames", at_least=1)
         if not 0 <= self.final_learning_rate <= 1:
             raise ValueError(f"final_learning_rate is {self.final_learning_rate}; it is a share, from 0 to 1")
         require(self, "final_entropy", above=0)
-        require(self, "halving_frames", at_least=0)
 
     def rate_left(self, frames: int) -> float:
         """Share of the learning rates that is left after these frames."""
-        line = 1 - (1 - self.final_learning_rate) * self._done(frames)
-        return line / (1 + frames / self.halving_frames) if self.halving_frames else line
+        return 1 - (1 - self.final_learning_rate) * self._done(frames)
 
     def entropy_left(self, frames: int) -> float:
         """Share of the entropy cost that is left after these frames."""

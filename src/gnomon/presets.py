@@ -14,10 +14,9 @@ from gnomon.lab.tasks import PAPER, TASKS, Task
 # The paper names no image size and no action set; the image is as large as in IMPALA's public code.
 PAPER_RUN = RunConfig(task=PAPER, optics=OpticsConfig(retina=(72, 96), field_of_view=ENGINE_FIELD_OF_VIEW))
 
-# IMPALA on the task's own reward and the agent's own value, with larger steps at first, larger batches whose gradients
-# are hardly ever clipped (but for vision's), heads that learn faster than the controller, units with long time
-# constants from the start, and whitened features.
-# Values know the time, so V-trace may go by them soon (lambda 0.95), which takes noise out of the gradient.
+# IMPALA on the task's own reward and the agent's own value, with larger steps that fall to 0, larger batches whose
+# gradients are hardly ever clipped (but for vision's), units with long time constants from the start, and
+# whitened features.
 LAPTOP = RunConfig(
     task=PAPER,
     agent=AgentConfig(value_units=256, chrono_span=200.0, whitening=0.05),
@@ -25,22 +24,21 @@ LAPTOP = RunConfig(
         lanes=512,
         batch=128,
         workers=0,
-        optimiser=Optimiser(learning_rate=7e-4, heads_factor=4.0, clip_norm=2000.0, vision_every=16, vision_sample=256),
-        loss=Loss(entropy_cost=0.003, trace_decay=0.95),
-        schedule=Schedule(frames=40_000_000, final_learning_rate=0.0, final_entropy=0.01, halving_frames=4_000_000),
+        optimiser=Optimiser(learning_rate=4e-4, clip_norm=2000.0, vision_every=16, vision_sample=256),
+        loss=Loss(entropy_cost=0.003),
+        schedule=Schedule(frames=40_000_000, final_learning_rate=0.0, final_entropy=0.01),
     ),
 )
 
-# Without a memory values do not know the time, so V-trace goes by rewards alone, in unrolls longer than most
-# trials. Batches have four times the frames then: steps are larger, and fall in a straight line only.
+# Without a memory values do not know the time, so V-trace is to go by rewards, in unrolls longer than most trials.
+# Batches have four times the frames then, and steps are larger.
 LAPTOP_FEEDFORWARD = replace(
     LAPTOP,
     learning=replace(
         LAPTOP.learning,
         unroll=400,
-        optimiser=replace(LAPTOP.learning.optimiser, learning_rate=2e-3, heads_factor=1.0),
-        loss=replace(LAPTOP.learning.loss, trace_decay=1.0),
-        schedule=replace(LAPTOP.learning.schedule, frames=400_000_000, halving_frames=0),
+        optimiser=replace(LAPTOP.learning.optimiser, learning_rate=2e-3),
+        schedule=replace(LAPTOP.learning.schedule, frames=400_000_000),
     ),
 )
 
@@ -51,7 +49,7 @@ LAPTOP_FROZEN = replace(
     agent=replace(LAPTOP.agent, whitening=0.0),
     learning=replace(
         LAPTOP.learning,
-        optimiser=replace(LAPTOP.learning.optimiser, heads_factor=1.0, vision_every=4, vision_learning_rate=1e-3),
+        optimiser=replace(LAPTOP.learning.optimiser, vision_every=4, vision_learning_rate=1e-3),
     ),
 )
 

@@ -199,9 +199,9 @@ def test_two_processes_cannot_write_to_one_run(tmp_path: Path) -> None:
     [
         ("[]", "JSON object"),
         ("{", "config.json: "),
-        ('{"format": 5, "laerning": {}}', "RunConfig has no setting laerning"),
-        ('{"format": 5, "learning": {"lanes": "many"}}', "lanes is 'many'; it must be a whole number"),
-        ('{"format": 5, "learning": {"lane": 3}}', "has no setting lane"),
+        ('{"format": 6, "laerning": {}}', "RunConfig has no setting laerning"),
+        ('{"format": 6, "learning": {"lanes": "many"}}', "lanes is 'many'; it must be a whole number"),
+        ('{"format": 6, "learning": {"lane": 3}}', "has no setting lane"),
     ],
 )
 def test_a_damaged_config_is_named(tmp_path: Path, text: str, message: str) -> None:

@@ -20,10 +20,3 @@ def test_the_entropy_cost_falls_in_equal_ratios(frames: int, share: float) -> No
 def test_the_papers_schedule_is_constant() -> None:
     for frames in (0, 10**9, 3_200_000_000):
         assert (Schedule().rate_left(frames), Schedule().entropy_left(frames)) == (1.0, 1.0)
-
-
-@pytest.mark.parametrize(("frames", "share"), [(0, 1.0), (100, 1 / 2), (200, 1 / 3), (900, 1 / 10)])
-def test_rates_are_a_half_after_the_halving_frames_and_a_third_after_twice_as_many(frames: int, share: float) -> None:
-    schedule = Schedule(frames=1_000, halving_frames=100, final_learning_rate=0.0)
-    assert schedule.rate_left(frames) == pytest.approx(share * (1 - frames / 1_000))
-    assert schedule.entropy_left(frames) == 1.0

@@ -15,14 +15,12 @@ from gnomon.agent.agent import Agent
 from gnomon.config import LearningConfig, Loss, Optimiser, Schedule
 from gnomon.learn.unroll import Unroll
 
-RATE, HEADS, VISION_RATE, ENTROPY, BATCH = 0.015, 2.0, 0.0075, 0.2, 3
+RATE, VISION_RATE, ENTROPY, BATCH = 0.015, 0.0075, 0.2, 3
 CONFIG = replace(
     LEARNING,
     batch=BATCH,
-    optimiser=Optimiser(
-        learning_rate=RATE, heads_factor=HEADS, vision_learning_rate=VISION_RATE, clip_norm=2.0
-    ),  # norms get clipped
-    loss=Loss(value_cost=0.7, entropy_cost=ENTROPY, trace_decay=0.8),
+    optimiser=Optimiser(learning_rate=RATE, vision_learning_rate=VISION_RATE, clip_norm=2.0),  # norms get clipped
+    loss=Loss(value_cost=0.7, entropy_cost=ENTROPY),
 )
 FRAMES = 600  # of the run before the updates here
 
@@ -35,13 +33,12 @@ class PlainAdam:
         self.m, self.v = ([torch.zeros_like(p) for p in parameters] for _ in range(2))
 
     @torch.no_grad()
-    def step(self, learning_rates: list[float]) -> None:
-        """Learning rates: of each parameter."""
+    def step(self, rate: float) -> None:
         self.steps += 1
         b1, b2 = self.settings.betas
         norm = math.sqrt(sum(float(p.grad.square().sum()) for p in self.parameters if p.grad is not None))
         scale = min(1.0, self.settings.clip_norm / norm)
-        for p, m, v, rate in zip(self.parameters, self.m, self.v, learning_rates, strict=True):
+        for p, m, v in zip(self.parameters, self.m, self.v, strict=True):
             assert p.grad is not None
             g = p.grad * scale
             m.copy_(b1 * m + (1 - b1) * g)
@@ -76,11 +73,10 @@ class Transcription:
             rho = [min(1.0, math.exp(log_pi[t].item() - float(batch.log_prob[t, b]))) for t in range(T)]
             gamma = [0.0 if batch.end[t, b] else self.config.loss.discount for t in range(T)]
             r = batch.reward[:, b].tolist()
-            c = [self.config.loss.trace_decay * ratio for ratio in rho]
             vs = [0.0] * T + [V[T]]
             for t in reversed(range(T)):
                 delta = rho[t] * (r[t] + gamma[t] * V[t + 1] - V[t])
-                vs[t] = V[t] + delta + gamma[t] * c[t] * (vs[t + 1] - V[t + 1])
+                vs[t] = V[t] + delta + gamma[t] * rho[t] * (vs[t + 1] - V[t + 1])
             for t in range(T):
                 advantage = rho[t] * (r[t] + gamma[t] * vs[t + 1] - V[t])
                 policy = outputs[t].logits[b].softmax(0)
@@ -92,13 +88,12 @@ class Transcription:
         """A round, in the order in which the learner shuffles its trajectories."""
         seeing = list(self.agent.vision.parameters())
         adam, vision = PlainAdam(rest, self.config), PlainAdam(seeing, self.config)
-        heads = {id(p) for p in (*self.agent.policy.parameters(), *self.agent.value.parameters())}
         order = torch.randperm(unroll.lanes, generator=torch.Generator().manual_seed(0))
         for number, lanes in enumerate(order.split(BATCH), start=1):
             self.loss(unroll.select(lanes)).backward()
-            adam.step([self.rate * RATE * (HEADS if id(p) in heads else 1) for p in rest])
+            adam.step(self.rate * RATE)
             if number % self.config.optimiser.vision_every == 0:
-                vision.step([self.rate * VISION_RATE] * len(seeing))
+                vision.step(self.rate * VISION_RATE)
 
 
 def all_but_vision(agent: Agent) -> list[nn.Parameter]:
@@ -129,8 +124,8 @@ def test_plain_impala(controller: str, vision_every: int) -> None:
 
 
 def test_annealing_by_frames() -> None:
-    schedule = Schedule(frames=1_200, final_learning_rate=0.2, final_entropy=0.01, halving_frames=300)
-    compare(replace(CONFIG, schedule=schedule), rate=0.6 / 3, entropy=0.1 * ENTROPY)
+    schedule = Schedule(frames=1_200, final_learning_rate=0.2, final_entropy=0.01)
+    compare(replace(CONFIG, schedule=schedule), rate=0.6, entropy=0.1 * ENTROPY)
 
 
 @pytest.mark.parametrize("controller", ["lstm", "feedforward"])

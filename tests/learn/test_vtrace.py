@@ -15,10 +15,8 @@ def definition(
     r_t: np.ndarray,
     values: np.ndarray,
     bootstrap_value: np.ndarray,
-    *,
-    trace_decay: float = 1.0,
 ) -> VTrace:
-    """v_s = V(x_s) + sum_{t >= s} (prod_{i=s}^{t-1} discount_i c_i) delta_t (Espeholt et al., equation 1, remark 2)."""
+    """v_s = V(x_s) + sum_{t >= s} (prod_{i=s}^{t-1} discount_i c_i) delta_t (Espeholt et al., equation 1)."""
     steps, lanes = values.shape
     ratios = np.exp(log_rhos)
     v = np.vstack([values, bootstrap_value])  # V(x_0) ... V(x_T)
@@ -27,7 +25,7 @@ def definition(
         for s in range(steps):
             product = 1.0
             for t in range(s, steps):
-                rho, c = min(1.0, ratios[t, b]), trace_decay * min(1.0, ratios[t, b])
+                rho = c = min(1.0, ratios[t, b])
                 vs[s, b] += product * rho * (r_t[t, b] + discount_t[t, b] * v[t + 1, b] - v[t, b])
                 product *= discount_t[t, b] * c
     advantages = np.minimum(1.0, ratios) * (r_t + discount_t * vs[1:] - values)
@@ -46,9 +44,9 @@ def draw(steps: int, lanes: int, seed: int) -> tuple[np.ndarray, ...]:
     )
 
 
-def run(inputs: tuple[np.ndarray, ...], horizon: int = 0, trace_decay: float = 1.0) -> VTrace:
+def run(inputs: tuple[np.ndarray, ...], horizon: int = 0) -> VTrace:
     log_rhos, discount_t, r_t, values, bootstrap_value = (torch.from_numpy(x) for x in inputs)
-    return vtrace(log_rhos, discount_t, r_t, values, bootstrap_value, horizon, trace_decay)
+    return vtrace(log_rhos, discount_t, r_t, values, bootstrap_value, horizon)
 
 
 def assert_same(ours: VTrace, expected: VTrace) -> None:
@@ -57,17 +55,16 @@ def assert_same(ours: VTrace, expected: VTrace) -> None:
 
 
 @settings(deadline=None, derandomize=True, max_examples=30)
-@given(steps=st.integers(1, 200), lanes=st.integers(1, 3), seed=st.integers(0, 2**16), trace_decay=st.floats(0.0, 1.0))
-def test_equals_the_definition(steps: int, lanes: int, seed: int, trace_decay: float) -> None:
+@given(steps=st.integers(1, 200), lanes=st.integers(1, 3), seed=st.integers(0, 2**16))
+def test_equals_the_definition(steps: int, lanes: int, seed: int) -> None:
     inputs = draw(steps, lanes, seed)
     assert_same(run(inputs), definition(*inputs))
-    assert_same(run(inputs, trace_decay=trace_decay), definition(*inputs, trace_decay=trace_decay))
 
 
-def test_without_traces_the_target_is_one_step_away() -> None:
+def test_with_a_horizon_of_one_the_target_is_one_step_away() -> None:
     inputs = _, discount_t, r_t, values, bootstrap_value = draw(50, 3, 0)
     log_rhos = np.zeros_like(values)
-    targets = run((log_rhos, *inputs[1:]), trace_decay=0.0).vs
+    targets = run((log_rhos, *inputs[1:]), horizon=1).vs
     torch.testing.assert_close(targets, torch.from_numpy(r_t + discount_t * np.vstack([values[1:], bootstrap_value])))
 
 

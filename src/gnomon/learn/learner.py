@@ -45,10 +45,10 @@ class Learner:
         self.updates = 0
         self.waiting: Unroll | None = None
         self._for_vision = VisionGradient(cache.observations, generator)
-        controller = [p for p in agent.controller.parameters() if p.requires_grad]
-        heads = [*agent.policy.parameters(), *agent.value.parameters()]
+        parts = (agent.controller, agent.policy, agent.value)
+        learning = [p for part in parts for p in part.parameters() if p.requires_grad]
         adam = {"betas": config.optimiser.betas, "eps": config.optimiser.epsilon}
-        self.optimiser = torch.optim.Adam([{"params": controller}, {"params": heads}], **adam)
+        self.optimiser = torch.optim.Adam(learning, **adam)
         self.vision_optimiser = torch.optim.Adam(agent.vision.parameters(), **adam)
 
     def learn(self, unroll: Unroll, frames: int) -> dict[str, float]:
@@ -59,9 +59,7 @@ class Learner:
         schedule, rates = self.config.schedule, self.config.optimiser
         self.entropy_cost = schedule.entropy_left(frames) * self.config.loss.entropy_cost
         left = schedule.rate_left(frames)
-        controller, heads = self.optimiser.param_groups
-        controller["lr"] = left * rates.learning_rate
-        heads["lr"] = left * rates.learning_rate * rates.heads_factor
+        self.optimiser.param_groups[0]["lr"] = left * rates.learning_rate
         self.vision_optimiser.param_groups[0]["lr"] = left * rates.vision_learning_rate
 
         size = self.config.batch
@@ -114,7 +112,6 @@ class Learner:
             entropy_cost=self.entropy_cost,
             value_cost=settings.value_cost,
             horizon=settings.horizon,
-            trace_decay=settings.trace_decay,
         )
 
     def _update_vision(self) -> dict[str, Tensor]:

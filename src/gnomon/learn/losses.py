@@ -17,7 +17,6 @@ def impala_loss(
     entropy_cost: float,
     value_cost: float,
     horizon: int = 0,
-    trace_decay: float = 1.0,
 ) -> tuple[Tensor, dict[str, Tensor]]:
     """The loss, and scalars worth logging. A pure function.
 
@@ -26,7 +25,7 @@ def impala_loss(
     discount_t [T, B] follow that action.
 
     The loss is a sum, not a mean. With a `horizon` ("10-step RL") every chunk of that many steps has its own V-trace
-    and its own sum, and the loss is the average over chunks; 0 is the whole unroll. `trace_decay` is V-trace's lambda.
+    and its own sum, and the loss is the average over chunks; 0 is the whole unroll.
 
     Metrics (detached): policy_loss and value_loss, before value_cost, and entropy (nats), each per frame;
     mean_log_rho, the mean log importance ratio; kl, an estimate of the divergence of the policy that learns from the
@@ -37,7 +36,7 @@ def impala_loss(
     log_prob = log_policy.gather(-1, actions.unsqueeze(-1)).squeeze(-1)  # [T, B]
     log_rhos = log_prob.detach() - behaviour_log_prob
     values, bootstrap = values[:-1], values[-1]
-    vs, advantages = vtrace(log_rhos, discount_t, r_t, values, bootstrap, horizon, trace_decay)
+    vs, advantages = vtrace(log_rhos, discount_t, r_t, values, bootstrap, horizon)
     chunks = -(-len(values) // chunk_length(len(values), horizon))
 
     policy_loss = -(advantages * log_prob).sum() / chunks

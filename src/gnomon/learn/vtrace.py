@@ -28,9 +28,8 @@ def vtrace(
     values: Tensor,
     bootstrap_value: Tensor,
     horizon: int = 0,
-    trace_decay: float = 1.0,
 ) -> VTrace:
-    """V-trace targets with rho clipped at 1, and c at 1 and multiplied by `trace_decay` (the lambda of that paper).
+    """V-trace targets with rho and c clipped at 1.
 
     log_rhos [T, B]: log of target over behaviour probability of the action taken; bootstrap_value [B]: V of
     the state after the last step. With a `horizon` above 0, each chunk of that many steps stands alone, bootstrapped
@@ -44,7 +43,7 @@ def vtrace(
 
     # error_t = vs_t - V(x_t) = delta_t + discount_t c_t error_{t+1}; beyond a chunk the error is 0.
     deltas_by_step = _by_step(deltas, chunk)  # chunk x [K, B]
-    decays_by_step = _by_step(discount_t * trace_decay * rhos, chunk)
+    decays_by_step = _by_step(discount_t * rhos, chunk)
     error = torch.zeros_like(deltas_by_step[0])
     errors_by_step = [error]
     for delta, decay in zip(reversed(deltas_by_step), reversed(decays_by_step), strict=True):
