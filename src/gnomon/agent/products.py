@@ -1,7 +1,7 @@
 """Products of matrices, in single precision on a processor by oneDNN.
 
-torch multiplies such matrices with MKL, which does half of what an AMD processor can do. oneDNN, which torch has for
-convolutions and for bfloat16, does all of it. `python benchmarks/products.py` compares them.
+torch multiplies such matrices with MKL. oneDNN, which torch has for convolutions and for bfloat16, was twice as fast on
+the AMD processor that was tried; `python benchmarks/products.py` compares them on another.
 """
 
 from typing import Any
